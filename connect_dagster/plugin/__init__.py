@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from connect_dagster.plugin.connector import (
         Connector,
         ConnectorContext,
+        ConnectorTransactionBoundaries,
         ErrantRecordReporter,
         ExactlyOnceSupport,
         OffsetReader,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         SourceConnector,
         SourceTask,
         SourceTaskContext,
+        TransactionContext,
     )
     from connect_dagster.plugin.converter import Converter, Decoder, Predicate, Transform
     from connect_dagster.plugin.errors import (
@@ -102,6 +104,7 @@ __all__ = [
     "ConnectError",
     "Connector",
     "ConnectorContext",
+    "ConnectorTransactionBoundaries",
     "Converter",
     "DataError",
     "Decoder",
@@ -145,6 +148,7 @@ __all__ = [
     "SourceTask",
     "SourceTaskContext",
     "TopicPartition",
+    "TransactionContext",
     "Transform",
     "Type",
     "UniqueValues",

@@ -65,6 +65,32 @@ class OffsetReader(Protocol):
         """Return the last committed offset of a source partition; ``None`` when there is none."""
 
 
+class TransactionContext(Protocol):
+    """Ends the transactions of a source task with ``transaction.boundary=connector`` (Java: ``TransactionContext``).
+
+    Records since the last end are in one transaction with the offsets after them. An abort drops them, and commits
+    their offsets: to read them again, raise an error instead. What is open when the task ends, by itself or with an
+    error, is dropped with its offsets.
+
+    Example:
+        >>> def poll(self) -> list[SourceRecord]:
+        ...     records = self.next_order()
+        ...     if (context := self.context.transaction_context) is not None:
+        ...         context.commit_transaction(records[-1])
+        ...     return records
+    """
+
+    def commit_transaction(self, last: SourceRecord | SourceBatch | None = None) -> None:
+        """Request a commit behind a record or a frame; without it, behind the next result of ``poll``.
+
+        Args:
+            last: of the transaction; the object that ``poll`` returns.
+        """
+
+    def abort_transaction(self, last: SourceRecord | SourceBatch | None = None) -> None:
+        """Request an abort, as :meth:`commit_transaction` requests a commit. A request for a record goes first."""
+
+
 class SourceTaskContext(Protocol):
     """Services of the worker for a source task."""
 
@@ -83,6 +109,10 @@ class SourceTaskContext(Protocol):
     @property
     def header_converter(self) -> HeaderConverter:
         """Return the connector's converter of headers, for frames, whose headers are bytes."""
+
+    @property
+    def transaction_context(self) -> TransactionContext | None:
+        """Return what ends transactions; ``None`` where the connector does not, or the worker has none."""
 
     def load_class(self, name: str) -> type[Any]:
         """Return a class that an option names, as :meth:`ConnectorContext.load_class`."""
@@ -327,6 +357,13 @@ class ExactlyOnceSupport(Enum):
     UNSUPPORTED = auto()
 
 
+class ConnectorTransactionBoundaries(Enum):
+    """Support of transactions that the connector itself ends (KIP-618)."""
+
+    SUPPORTED = auto()
+    UNSUPPORTED = auto()
+
+
 class SourceConnector(Connector):
     """A connector that reads from another system into Kafka; one task unless ``task_configs`` is overridden."""
 
@@ -337,6 +374,13 @@ class SourceConnector(Connector):
         ``exactly.once.support`` is ``required``.
         """
         return None
+
+    def can_define_transaction_boundaries(self, config: Properties) -> ConnectorTransactionBoundaries:
+        """Return whether the tasks end transactions by their ``transaction_context``, with a configuration.
+
+        Asked where ``transaction.boundary`` is ``connector``.
+        """
+        return ConnectorTransactionBoundaries.UNSUPPORTED
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """Return the connector's configuration, for one task."""

@@ -15,10 +15,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 
 from connect_dagster.errors import ConnectError
-from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTaskContext, importable_class
+from connect_dagster.plugin.connector import (
+    LoadClass,
+    OffsetReader,
+    SourceTaskContext,
+    TransactionContext,
+    importable_class,
+)
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
+from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.plugin.schema import Schema
 
@@ -67,12 +75,34 @@ class CollectedMetrics:
         return [reading for read in self.added for reading in read(now)]
 
 
+class CollectedEnds:
+    """The ends of transactions that a task requests (``TransactionContext``).
+
+    Attributes:
+        commits: records or frames behind which it requests a commit; ``None`` for the next result of ``poll``.
+        aborts: the same for aborts.
+    """
+
+    def __init__(self) -> None:
+        self.commits: list[SourceRecord | SourceBatch | None] = []
+        self.aborts: list[SourceRecord | SourceBatch | None] = []
+
+    def commit_transaction(self, last: SourceRecord | SourceBatch | None = None) -> None:
+        """Keep the request."""
+        self.commits.append(last)
+
+    def abort_transaction(self, last: SourceRecord | SourceBatch | None = None) -> None:
+        """Keep the request."""
+        self.aborts.append(last)
+
+
 @dataclass(frozen=True, slots=True)
 class _SourceContext:
     offsets: OffsetReader
     session: SparkSession | None
     metrics: Metrics
     converter: HeaderConverter | None
+    transaction_context: TransactionContext | None
     load_class: LoadClass = importable_class
 
     @property
@@ -95,6 +125,7 @@ def source_context(
     spark: SparkSession | None = None,
     metrics: Metrics | None = None,
     header_converter: HeaderConverter | None = None,
+    transaction_context: TransactionContext | None = None,
 ) -> SourceTaskContext:
     """Return the context of a source task.
 
@@ -103,8 +134,11 @@ def source_context(
         spark: a session, for sources that make frames.
         metrics: receives those of the task, such as ``CollectedMetrics()``.
         header_converter: for sources that make frames with headers.
+        transaction_context: for sources that end transactions, such as ``CollectedEnds()``.
     """
-    return _SourceContext(_StoredOffsets(offsets), spark, metrics or CollectedMetrics(), header_converter)
+    return _SourceContext(
+        _StoredOffsets(offsets), spark, metrics or CollectedMetrics(), header_converter, transaction_context
+    )
 
 
 def sink_batch(

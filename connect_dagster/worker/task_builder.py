@@ -7,6 +7,7 @@ configuration is passed to the plugin alone.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -43,12 +44,12 @@ from connect_dagster.worker.sink.stream import SinkStream
 from connect_dagster.worker.sink.task import SinkSettings, WorkerSinkTask
 from connect_dagster.worker.source.batches import SourceBatches
 from connect_dagster.worker.source.delivery import Delivery, LargeBatchGate
-from connect_dagster.worker.source.exactly_once import EACH_POLL
 from connect_dagster.worker.source.executor_writer import ExecutorWriter
 from connect_dagster.worker.source.opening import AtLeastOnceClients, ExactlyOnceClients, ExactlyOnceStart
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import WorkerSourceTask
 from connect_dagster.worker.source.topic_creation import TopicCreation, topic_groups
+from connect_dagster.worker.source.transaction_ends import NoEnds, ends_of
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.task_clients import TaskClients
 from connect_dagster.worker.transforms import TransformationChain, TransformFactory
@@ -215,6 +216,7 @@ class TaskBuilder:
             transforms=transforms,
             open_clients=clients.open,
             transactional=exactly_once is not None,
+            ends=NoEnds() if exactly_once is None else ends_of(connector_config.transaction_boundary),
             flush_seconds=self._worker.offset_flush_timeout_ms / 1000,
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
@@ -223,11 +225,15 @@ class TaskBuilder:
         )
 
     def _transaction_interval(self, config: SourceConnectorConfig) -> float | None:
-        """Return the seconds of a transaction, or ``EACH_POLL``."""
-        if config.transaction_boundary.lower() == "poll":
-            return EACH_POLL
-        given = config.transaction_boundary_interval_ms
-        return (self._worker.offset_flush_interval_ms if given is None else given) / 1000
+        """Return the seconds after which a transaction ends; ``None`` where its connector alone ends it."""
+        match config.transaction_boundary.lower():
+            case "connector":
+                return None
+            case "poll":
+                return math.inf
+            case _:
+                given = config.transaction_boundary_interval_ms
+                return (self._worker.offset_flush_interval_ms if given is None else given) / 1000
 
     def _sink_task(
         self,

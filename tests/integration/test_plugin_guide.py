@@ -25,7 +25,7 @@ from connect_dagster.orchestration.dagster_dev import FRESH_SIGNALS
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.rest.app import create_app
-from connect_dagster.testing.contexts import sink_batch, source_context
+from connect_dagster.testing.contexts import CollectedEnds, sink_batch, source_context
 from tests.conftest import Broker
 from tests.guides import replaced
 from tests.shipped_project import wait_until
@@ -42,7 +42,7 @@ def blocks(language: str) -> list[str]:
 
 
 FIVE, LIST = (block.splitlines() for block in blocks("bash"))
-TICK, CLOCK, RANGE, COUNT, CHANGE, HOURS = blocks("python")
+TICK, CLOCK, RANGE, ORDERS, COUNT, CHANGE, HOURS = blocks("python")
 TOPIC = "click-counts"
 
 
@@ -104,6 +104,16 @@ def test_the_source_of_frames(spark: SparkSession) -> None:
     assert [task.poll().df.count() for _ in range(2)] == [1_000_000] * 2
 
 
+def test_the_source_that_ends_its_transactions() -> None:
+    task, ends = defined(ORDERS)["OrdersTask"](), CollectedEnds()
+    task.context = source_context([({"shop": "main"}, {"order": 6})], transaction_context=ends)
+    task.start({})
+    whole, part = task.poll(), task.poll()
+    assert [record.value for record in whole] == ["order 7", "a hat", "a coat"]
+    assert (ends.commits, ends.aborts) == ([whole[-1]], [part[-1]])
+    assert part[-1].source_offset == {"order": 8}
+
+
 def test_the_sink(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     task = defined(COUNT)["CountTask"]()
     task.start({})
@@ -123,7 +133,7 @@ def test_the_transform_and_the_predicate(spark: SparkSession) -> None:
 
 
 def test_its_classes_are_plugins_that_are_found(tmp_path: Path) -> None:
-    for number, code in enumerate((TICK, COUNT, CHANGE)):
+    for number, code in enumerate((TICK, COUNT, CHANGE, ORDERS)):
         (tmp_path / f"block{number}.py").write_text(code)
     found = {one.class_name for one in Plugins([str(tmp_path)]).all() if one.location.startswith(str(tmp_path))}
     assert found == {
@@ -131,6 +141,7 @@ def test_its_classes_are_plugins_that_are_found(tmp_path: Path) -> None:
         "block1.CountConnector",
         "block2.ToNumber",
         "block2.IsBig",
+        "block3.OrdersConnector",
     }
 
 
@@ -142,7 +153,7 @@ def test_the_rest_of_it(tmp_path: Path) -> None:
     config = load_properties(str(tmp_path / "orders.properties"))
     parsed = Plugins().connector(config["connector.class"]).plugin.config_def.parse(config)
     assert parsed.originals["options.path"] == "/data/orders"
-    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 10
+    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 11
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):
         assert (GUIDE.parent / target).exists(), target
 

@@ -10,7 +10,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from connect_dagster.plugin.config import ConfigValue
-from connect_dagster.plugin.connector import Connector, ExactlyOnceSupport, SourceConnector
+from connect_dagster.plugin.connector import (
+    Connector,
+    ConnectorTransactionBoundaries,
+    ExactlyOnceSupport,
+    SourceConnector,
+)
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +28,11 @@ _UNKNOWN = (
     "preflight check and allow the connector to be created)."
 )
 _UNSUPPORTED = "The connector does not support exactly-once semantics with the provided configuration."
+_NULL_BOUNDARIES = (
+    "This connector has returned a null value from its canDefineTransactionBoundaries method, which is not permitted. "
+    "The connector will be treated as if it cannot define its own transaction boundaries, and cannot be configured "
+    f"with '{_BOUNDARY}' set to 'connector'."
+)
 _NO_BOUNDARIES = (
     "The connector does not support connector-defined transaction boundaries with the given configuration. Please "
     "reconfigure it to use a different transaction boundary definition."
@@ -45,24 +55,48 @@ def add_exactly_once_errors(
     if not support.errors and (config.get(_SUPPORT) or "").lower() == "required":
         support.errors += _objections(plugin, config, enabled=enabled)
     if not boundary.errors and (config.get(_BOUNDARY) or "").lower() == "connector":
-        boundary.errors.append(_NO_BOUNDARIES)
+        boundary.errors += _boundary_objections(plugin, config)
 
 
 def _objections(plugin: type[Connector], config: Mapping[str, str | None], *, enabled: bool) -> Iterator[str]:
     if not enabled:
         yield _DISABLED
-    assert issubclass(plugin, SourceConnector)
-    given = {name: value for name, value in config.items() if value is not None}
     try:
-        answer = plugin().exactly_once_support(given)
+        answer = _source(plugin).exactly_once_support(_given(config))
     except Exception as error:
         log.exception("Failed while validating connector support for exactly-once semantics")
-        text = str(error).strip()
-        yield "An unexpected error occurred during validation" + (
-            f": {text}" if text else "; please see the worker logs for more details."
-        )
+        yield _unexpected(error)
         return
     if answer is None:
         yield _UNKNOWN
     elif answer is ExactlyOnceSupport.UNSUPPORTED:
         yield _UNSUPPORTED
+
+
+def _boundary_objections(plugin: type[Connector], config: Mapping[str, str | None]) -> Iterator[str]:
+    try:
+        answer: object = _source(plugin).can_define_transaction_boundaries(_given(config))
+    except Exception as error:
+        log.exception("Failed while validating connector support for defining its own transaction boundaries")
+        yield _unexpected(error)
+        return
+    if answer is None:
+        yield _NULL_BOUNDARIES
+    elif answer is not ConnectorTransactionBoundaries.SUPPORTED:
+        yield _NO_BOUNDARIES
+
+
+def _source(plugin: type[Connector]) -> SourceConnector:
+    assert issubclass(plugin, SourceConnector)
+    return plugin()
+
+
+def _given(config: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in config.items() if value is not None}
+
+
+def _unexpected(error: Exception) -> str:
+    text = str(error).strip()
+    return "An unexpected error occurred during validation" + (
+        f": {text}" if text else "; please see the worker logs for more details."
+    )

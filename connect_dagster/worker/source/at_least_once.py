@@ -53,8 +53,16 @@ class AtLeastOnceSender:
         """Call callbacks that are due."""
         self._sender.serve()
 
+    @property
+    def held(self) -> int:
+        """Return 0."""
+        return 0
+
     def finish(self) -> None:
         """Do nothing: each batch is at its end when it was sent."""
+
+    def drop(self) -> None:
+        """Do nothing: none is held."""
 
     def purge(self) -> None:
         """Drop records that are not acknowledged."""

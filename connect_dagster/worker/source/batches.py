@@ -122,6 +122,9 @@ class Encoded:
         return self.table.num_rows + len(self.failed) if self.plan is None else rows_through_plan(self.plan)
 
 
+NO_RECORDS = Encoded(_NONE, (), 0)
+
+
 class Executors(Protocol):
     """The methods of ``ExecutorWriter``."""
 

@@ -24,6 +24,7 @@ from connect_dagster.kafka import clients
 from connect_dagster.plugin.frames import Offsets
 from connect_dagster.worker import logs
 from connect_dagster.worker.source.sender import Tolerate
+from connect_dagster.worker.source.transaction_ends import End
 from connect_dagster.worker.spark import references as java_references
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class Batch(Generic[E]):
         received: called before ``delivered`` with the receipts of records that ask for them.
         reported: waits until failed records are reported; returns ``False`` when that was given up.
         offsets: source partitions with the offsets after the records.
-        ends_poll: whether it is the last batch of the result of a poll.
+        end: of the transaction behind the records.
     """
 
     encode: Callable[[], E]
@@ -86,7 +87,7 @@ class Batch(Generic[E]):
     received: Callable[[pa.Table], None] = lambda _: None
     reported: Callable[[], bool] = lambda: True
     offsets: Offsets = ()
-    ends_poll: bool = True
+    end: End | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ class DeliveryThread:
         wait: waits for seconds; returns whether to continue.
         fail: keeps an error for the task's thread.
         done: called with each batch whose records Kafka has for good.
+        dropped: called with the number of batches that are polled again.
     """
 
     over: Callable[[], bool]
@@ -106,6 +108,7 @@ class DeliveryThread:
     wait: Callable[[float], bool]
     fail: Callable[[Exception], None]
     done: Callable[[Batch[Any], Any], None]
+    dropped: Callable[[int], None] = lambda _: None
 
     def note_error(self, client_id: str, error: KafkaError) -> None:
         """Fail for a connection error of a producer that will not pass, such as a refused login."""
@@ -122,8 +125,15 @@ class BatchSender(Protocol):
     def serve(self) -> None:
         """Do what is due without a batch."""
 
+    @property
+    def held(self) -> int:
+        """Return the number of batches that wait for more, and do not end by :meth:`finish`."""
+
     def finish(self) -> None:
         """Bring all batches that were sent to their end."""
+
+    def drop(self) -> None:
+        """Drop the batches that are held, which are polled again."""
 
     def purge(self) -> None:
         """Drop records that are not acknowledged."""
@@ -180,7 +190,9 @@ class Delivery:
         self._turn_waited = turn_waited
         self._context = log_context
         self._must_finish = False
-        self._sender = open_sender(DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done))
+        self._sender = open_sender(
+            DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done, self._finish)
+        )
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),
             InheritableThread(target=self._deliver_all, name=f"delivery-thread-{name}", daemon=True),
@@ -221,16 +233,20 @@ class Delivery:
         self._gives_up = self._drops_encoded = False
 
     def drain(self, seconds: float) -> bool:
-        """Wait until every submitted batch is acknowledged or dropped, or none can be; return whether all are."""
+        """Wait until every submitted batch is acknowledged or dropped, or none can be; return whether all are.
+
+        Batches of a transaction that the connector has not ended do not count, unless batches were given up: then they
+        are dropped as well.
+        """
         deadline = time.monotonic() + seconds
         self.finish()
         with self._changed:
-            while self._unfinished and self._error is None and self._may_send():
+            while self._unended and self._error is None and self._may_send():
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(min(left, _POLL_SECONDS))
-            return self._unfinished == 0 and self._error is None
+            return self._unended == 0 and self._error is None
 
     def finish(self) -> None:
         """Have the records of all submitted batches committed soon, also those of a transaction that is open."""
@@ -249,6 +265,10 @@ class Delivery:
         deadline = time.monotonic() + _CLOSE_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+
+    @property
+    def _unended(self) -> int:
+        return self._unfinished - (0 if self._gives_up else self._sender.held)
 
     @property
     def _over(self) -> bool:
@@ -306,6 +326,8 @@ class Delivery:
                     java_references.let_go()
                 if self._must_finish and self._unencoded == 0 and self._encoded.empty():
                     self._must_finish = False
+                    if self._gives_up:
+                        self._sender.drop()
                     self._sender.finish()
         self._sender.close()
 
@@ -349,9 +371,9 @@ class Delivery:
             self._unencoded -= 1
             self._changed.notify_all()
 
-    def _finish(self) -> None:
+    def _finish(self, count: int = 1) -> None:
         with self._changed:
-            self._unfinished -= 1
+            self._unfinished -= count
             self._changed.notify_all()
 
     def _sent_by_executors(self, batch: Batch[E]) -> E | None:

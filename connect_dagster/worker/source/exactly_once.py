@@ -25,13 +25,11 @@ from connect_dagster.plugin.frame_columns import RECEIPT
 from connect_dagster.storage.offset_store import Offset, Partition
 from connect_dagster.worker.source.delivery import Batch, DeliveryThread, topics_of
 from connect_dagster.worker.source.receipts import Places, receipts
+from connect_dagster.worker.source.transaction_ends import End
 
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.1
-EACH_POLL: float | None = None
-"""The interval of transactions that end with each result of a poll."""
-
 _EXPIRED = (
     "The task was unable to finish writing records to Kafka before its producer transaction expired, or another task "
     "has taken its place: {}."
@@ -68,6 +66,7 @@ class _Sent:
     batch: Batch[Any]
     encoded: Any
     places: Places | None
+    aborted: bool = False
 
 
 @dataclass(slots=True)
@@ -77,10 +76,12 @@ class _Transaction:
     Attributes:
         ends_at: when an interval is over, by the clock.
         sent: its batches.
+        begun: whether the producer has begun it: not without records.
     """
 
     ends_at: float
     sent: list[_Sent] = field(default_factory=list)
+    begun: bool = False
 
     def changes(self) -> Changes:
         """Return the last offset of each partition."""
@@ -97,7 +98,7 @@ class ExactlyOnceSender:
     Args:
         producer: whose id no other producer has any more.
         offsets: of the connector.
-        interval: seconds of a transaction, or :data:`EACH_POLL`.
+        interval: seconds after which a transaction ends; ``None`` where its connector alone ends it.
         thread: the delivery thread.
         client_id: the producer's, for errors.
         committed: called with the number of records of each transaction.
@@ -122,6 +123,7 @@ class ExactlyOnceSender:
         self._clock = clock
         self._open: _Transaction | None = None
         self._places: Places | None = None
+        self._held = 0
         producer.attach(thread.over, partial(thread.note_error, client_id), self._note_places)
 
     def send(self, batch: Batch[Any], encoded: Any) -> None:
@@ -140,14 +142,24 @@ class ExactlyOnceSender:
                 "connector, which are read up to the end of open transactions. Set offsets.storage.topic to another"
             )
         if self._open is None:
-            self._producer.begin()
-            end = math.inf if self._interval is None else self._clock() + self._interval
-            self._open = _Transaction(end)
+            self._open = _Transaction(math.inf if self._interval is None else self._clock() + self._interval)
+        transaction = self._open
+        if table.num_rows:
+            self._begin(transaction)
         places = Places(table.num_rows) if RECEIPT in table.column_names else None
-        self._open.sent.append(_Sent(batch, encoded, places))
-        self._repeated(lambda: self._write(batch, encoded, places), partial(self._write_all, self._open.sent))
-        if self._clock() >= self._open.ends_at or (self._interval is None and batch.ends_poll):
-            self._commit(self._open)
+        transaction.sent.append(_Sent(batch, encoded, places))
+        self._repeated(lambda: self._write(batch, encoded, places), partial(self._write_all, transaction.sent))
+        if batch.end is End.ABORT:
+            self._abort(transaction)
+        if batch.end is not None or self._clock() >= transaction.ends_at:
+            self._commit(transaction)
+        elif self._interval is None:
+            self._held = len(transaction.sent)
+
+    def _begin(self, transaction: _Transaction) -> None:
+        if not transaction.begun:
+            self._producer.begin()
+            transaction.begun = True
 
     def _write(self, batch: Batch[Any], encoded: Any, places: Places | None) -> None:
         table: pa.Table = encoded.table
@@ -174,7 +186,8 @@ class ExactlyOnceSender:
 
     def _write_all(self, sent: Sequence[_Sent]) -> None:
         for one in sent:
-            self._write(one.batch, one.encoded, one.places)
+            if not one.aborted:
+                self._write(one.batch, one.encoded, one.places)
 
     def serve(self) -> None:
         """Commit a transaction whose interval is over, and call callbacks that are due."""
@@ -182,10 +195,24 @@ class ExactlyOnceSender:
         if self._open is not None and self._clock() >= self._open.ends_at:
             self._commit(self._open)
 
+    @property
+    def held(self) -> int:
+        """Return the number of batches of an open transaction that its connector ends."""
+        return self._held
+
     def finish(self) -> None:
-        """Commit the open transaction."""
-        if self._open is not None:
+        """Commit the open transaction, unless its connector ends it."""
+        if self._open is not None and self._interval is not None:
             self._commit(self._open)
+
+    def drop(self) -> None:
+        """Abort an open transaction that its connector ends, without its offsets."""
+        if self._open is None or self._interval is not None:
+            return
+        transaction, self._open, self._held = self._open, None, 0
+        if transaction.begun:
+            self._producer.abort()
+        self._thread.dropped(len(transaction.sent))
 
     def purge(self) -> None:
         """Drop records that are not acknowledged."""
@@ -195,14 +222,26 @@ class ExactlyOnceSender:
         """Abort the open transaction, and end."""
         self._producer.close()
 
+    def _abort(self, transaction: _Transaction) -> None:
+        """Drop the records of a transaction, whose offsets are still to be committed."""
+        if transaction.begun:
+            log.info("Aborting transaction as requested by connector")
+            self._producer.abort()
+            transaction.begun = False
+        else:
+            log.warning("Ignoring request by task to abort transaction as the current transaction is empty")
+        transaction.sent[:] = [_Sent(one.batch, one.encoded, None, aborted=True) for one in transaction.sent]
+
     def _commit(self, transaction: _Transaction) -> None:
         if not all(one.batch.reported() for one in transaction.sent):
             return
         changes = transaction.changes()
-        self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction.sent, changes))
-        self._open = None
-        self._offsets.committed(changes)
-        self._committed(sum(one.encoded.table.num_rows for one in transaction.sent))
+        if transaction.begun or changes:
+            self._begin(transaction)
+            self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction.sent, changes))
+            self._offsets.committed(changes)
+            self._committed(sum(one.encoded.table.num_rows for one in transaction.sent if not one.aborted))
+        self._open, self._held = None, 0
         for one in transaction.sent:
             if one.places is not None:
                 one.batch.received(receipts(one.encoded.table, one.batch.topic, one.places))

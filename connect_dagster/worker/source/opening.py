@@ -73,7 +73,7 @@ class ExactlyOnceClients:
         open_delivery: opens the delivery.
         start: steps before the start.
         open_offsets: opens the connector's offsets.
-        interval: seconds of a transaction, or ``EACH_POLL``.
+        interval: seconds after which a transaction ends; ``None`` where its connector alone ends it.
         wants_receipts: whether records ask for receipts.
         committed: called with the number of records of each transaction.
     """

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError, RewindError
-from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask, TransactionContext
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
@@ -29,10 +29,11 @@ from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
 from connect_dagster.worker.record_frames import Polled
-from connect_dagster.worker.source.batches import Encoded, Planned, PlannedBefore
+from connect_dagster.worker.source.batches import NO_RECORDS, Encoded, Planned, PlannedBefore
 from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, topics_of
 from connect_dagster.worker.source.raw_records import rejected_raw_record
 from connect_dagster.worker.source.sender import RejectedRecord
+from connect_dagster.worker.source.transaction_ends import End, NoEnds, RequestedEnds, TransactionEnds
 from connect_dagster.worker.spark.progress import Progress
 from connect_dagster.worker.task import Clock, StatusListener, SystemClock, WorkerTask
 from connect_dagster.worker.transforms import TransformationChain
@@ -114,6 +115,7 @@ class SourceContext:
     metrics: Metrics
     header_converter: HeaderConverter
     load_class: LoadClass
+    transaction_context: TransactionContext | None = None
 
 
 class WorkerSourceTask(WorkerTask):
@@ -126,6 +128,7 @@ class WorkerSourceTask(WorkerTask):
         open_clients: opens the producer and the connector's committed offsets, on the task's thread; takes a function
             that returns whether the task was asked to stop.
         transactional: whether the producer writes offsets as well, in its transactions.
+        ends: of its transactions.
         flush_seconds: how long the end waits for acknowledgements (``offset.flush.timeout.ms``).
         on_topics: receives the topics of each batch.
         metrics: of the task.
@@ -149,6 +152,7 @@ class WorkerSourceTask(WorkerTask):
         transforms: TransformationChain,
         open_clients: OpenClients,
         transactional: bool = False,
+        ends: TransactionEnds | None = None,
         flush_seconds: float,
         on_topics: Callable[[set[str]], None],
         metrics: SourceTaskMetrics,
@@ -169,6 +173,7 @@ class WorkerSourceTask(WorkerTask):
         self._load_class = load_class
         self._open_clients = open_clients
         self._transactional = transactional
+        self._ends = ends or NoEnds()
         self._delivery: Deliveries | None = None
         self._offsets: SourceOffsets | None = None
         self._flush_seconds = flush_seconds
@@ -201,7 +206,12 @@ class WorkerSourceTask(WorkerTask):
         self._delivery, offsets = self._open_clients(lambda: self.stopping)
         self._offsets = offsets
         self._source.context = SourceContext(
-            self.spark, offsets, self._metrics, self._batches.header_converter, self._load_class
+            self.spark,
+            offsets,
+            self._metrics,
+            self._batches.header_converter,
+            self._load_class,
+            self._ends if isinstance(self._ends, RequestedEnds) else None,
         )
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
@@ -209,6 +219,7 @@ class WorkerSourceTask(WorkerTask):
     def _execute(self) -> None:
         try:
             self._stream_on(self._opened())
+            self._send_requested_end(self._opened())
         finally:  # also after a failure: commit the batches delivered before it
             self._commit_at_end(self._opened())
 
@@ -219,6 +230,7 @@ class WorkerSourceTask(WorkerTask):
                 return
             self._call_commit()
             if self.paused:
+                self._send_requested_end(delivery)
                 delivery.finish()
                 self._report(State.PAUSED)
                 self._await_change(1)
@@ -227,9 +239,8 @@ class WorkerSourceTask(WorkerTask):
             if self._source.polls_late and (not delivery.has_encoded(_LOOK_SECONDS) or delivery.has_given_up):
                 continue
             with suppress(RetryGivenUpError):  # asked to stop: the next start polls these records again
-                batches = self._polled()
-                for number, batch in enumerate(batches, 1):
-                    self._send(batch, delivery, ends_poll=number == len(batches))
+                for batch, end in self._polled():
+                    self._send(batch, delivery, end)
 
     def _rewound(self, delivery: Deliveries) -> bool:
         """Have the source go back to the last batch that is delivered; return ``False`` when asked to stop before."""
@@ -241,26 +252,50 @@ class WorkerSourceTask(WorkerTask):
         delivery.resume()
         return True
 
-    def _polled(self) -> Sequence[SourceBatch]:
+    def _polled(self) -> Sequence[tuple[SourceBatch | None, End | None]]:
         began = self._clock.monotonic()
         batches = self._poll(began)
         if not batches:
             self._await_change(_LEAST_SECONDS_OF_A_POLL - (self._clock.monotonic() - began))
         return batches
 
-    def _poll(self, began: float) -> Sequence[SourceBatch]:
+    def _poll(self, began: float) -> Sequence[tuple[SourceBatch | None, End | None]]:
         try:
             polled = self._source.poll()
-            if polled is not None:
-                self._metrics.poll_ended(self._since(began))
-            return self._batches.polled(polled)
+            if polled is None:
+                return ()
+            self._metrics.poll_ended(self._since(began))
+            return self._with_ends(polled)
         except RetriableError as error:
             log.warning("WorkerSourceTask{id=%s} failed to poll records. Will retry.", self.id, exc_info=error)
             self._metrics.errors.retried()
             self._await_change(_RETRY_SECONDS)
             return ()
 
-    def _send(self, batch: SourceBatch, delivery: Deliveries, *, ends_poll: bool) -> None:
+    def _with_ends(self, polled: Polled) -> list[tuple[SourceBatch | None, End | None]]:
+        """Return the batches of a poll with the ends of transactions behind them; an end may be without a batch."""
+        found: list[tuple[SourceBatch | None, End | None]] = []
+        for part, end in self._ends.parts(polled):
+            batches = self._batches.polled(part)
+            found += zip(batches, [None] * (len(batches) - 1) + [end], strict=False)
+        end = self._ends.after_poll(has_records=bool(found))
+        if end is not None:
+            batch = found.pop()[0] if found and found[-1][1] is None else None
+            found.append((batch, end))
+        return found
+
+    def _send_requested_end(self, delivery: Deliveries) -> None:
+        """End a transaction where that was requested since the last records."""
+        if (end := self._ends.after_poll(has_records=False)) is not None:
+            self._send(None, delivery, end)
+
+    def _send(self, batch: SourceBatch | None, delivery: Deliveries, end: End | None) -> None:
+        if batch is None:
+            delivery.submit(Batch(lambda: NO_RECORDS, None, lambda _: None, end=end))
+        else:
+            self._send_batch(batch, delivery, end)
+
+    def _send_batch(self, batch: SourceBatch, delivery: Deliveries, end: End | None) -> None:
         began = self._clock.monotonic()
         planned = self._batches.planned(batch)
         took = {"queryPlanning": self._clock.monotonic() - began}
@@ -302,7 +337,7 @@ class WorkerSourceTask(WorkerTask):
                 lambda receipts: self._source.received(batch, receipts),
                 lambda: self._reporter.flush(lambda: not self._released.is_set()),
                 batch.offsets,
-                ends_poll,
+                end,
             )
         )
 

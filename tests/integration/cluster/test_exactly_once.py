@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from tests.conftest import Broker
 from tests.distributed_process import group_properties
 from tests.integration.cluster.group_of_workers import (
+    STRING_CONVERTER,
     LineFiles,
     Pair,
     TopicReader,
@@ -19,6 +20,7 @@ from tests.integration.cluster.group_of_workers import (
     put,
     settled_call,
     states_of,
+    statuses,
 )
 
 GROUP = {
@@ -28,12 +30,15 @@ GROUP = {
     "offset_flush_interval_ms": "300",
     "exactly_once_source_support": "enabled",
 }
+SIZE, COUNT = 5, 402
 
 
 @pytest.fixture(scope="module")
 def workers(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("exactly-once")
-    props = group_properties(broker.bootstrap_servers, f"{folder.name}-{time.time_ns()}-", **GROUP)
+    prefix = f"{folder.name}-{time.time_ns()}-"
+    plugins = str(Path(__file__).parent / "plugins")
+    props = group_properties(broker.bootstrap_servers, prefix, **GROUP, plugin_path=plugins)
     with Pair(props, folder) as pair:
         yield pair
 
@@ -116,3 +121,64 @@ def test_a_task_that_was_fenced_out_fails_and_goes_on_after_a_restart(pair: Pair
     assert settled_call(pair.urls[0], "POST", f"/connectors/{name}/restart?includeTasks=true").status == 202
     pair.await_running(files)
     assert each_once(pair, files)
+
+
+def groups_config(topic: str, **more: str) -> dict[str, str]:
+    """Return the configuration of a source that ends its transactions itself."""
+    return {
+        "connector.class": "groups.GroupsConnector",
+        "topic": topic,
+        "tasks.max": "1",
+        "size": str(SIZE),
+        "count": str(COUNT),
+        "transaction.boundary": "connector",
+        "key.converter": STRING_CONVERTER,
+        "value.converter": STRING_CONVERTER,
+        **more,
+    }
+
+
+def test_a_connector_ends_its_transactions(pair: Pair, topic_prefix: str) -> None:
+    topic, name = f"{topic_prefix}groups", f"{topic_prefix}groups"
+    assert put(pair.urls[0], name, groups_config(topic)).status == 201
+    for _ in range(2):
+        time.sleep(0.7)
+        victim = next(one for one in pair.workers if one.rest_url.endswith(worker_of_task(pair, name)))
+        victim.kill()
+        victim.start()
+        victim.wait_ready()
+    # The last group is not whole: no transaction has ended with it.
+    groups = range(COUNT // SIZE)
+    committed = [str(n) for group in groups if group % 3 != 2 for n in range(group * SIZE, (group + 1) * SIZE)]
+    with TopicReader(pair.bootstrap_servers, topic) as reader:
+        reader.await_values(committed)
+        assert reader.values == committed
+    await_true(
+        lambda: stored_offsets(pair, name) == [{"n": len(groups) * SIZE - 1}], lambda: stored_offsets(pair, name)
+    )
+
+
+def test_only_a_connector_that_can_ends_its_transactions(pair: Pair, files: LineFiles) -> None:
+    config = files.config(files.names[0], **{"transaction.boundary": "connector"})
+    answer = put(pair.urls[0], files.names[0], config)
+    assert answer.status == 400
+    assert "The connector does not support connector-defined transaction boundaries" in answer.json["message"]
+
+
+def worker_of_task(pair: Pair, name: str) -> str:
+    """Return the id of the worker that runs the task of a connector, once one does."""
+    found: list[str] = []
+
+    def runs() -> bool:
+        status = settled_call(pair.urls[0], "GET", f"/connectors/{name}/status").json
+        found[:] = [task["worker_id"] for task in status["tasks"] if task["state"] == "RUNNING"]
+        return bool(found)
+
+    await_true(runs, lambda: statuses(pair.urls[0]))
+    return found[0]
+
+
+def stored_offsets(pair: Pair, name: str) -> list[object]:
+    """Return the offsets that a connector has committed."""
+    answer = settled_call(pair.urls[0], "GET", f"/connectors/{name}/offsets")
+    return [one["offset"] for one in answer.json["offsets"]]

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
-from connect_dagster.plugin.connector import LoadClass, importable_class
+from connect_dagster.plugin.connector import LoadClass, TransactionContext, importable_class
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
@@ -46,6 +46,7 @@ class Context:
     metrics: Metrics = field(default_factory=CollectedMetrics)
     header_converter: HeaderConverter = field(default_factory=SimpleHeaderConverter)
     load_class: LoadClass = importable_class
+    transaction_context: TransactionContext | None = None
 
 
 @dataclass(slots=True)

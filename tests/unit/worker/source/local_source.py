@@ -26,6 +26,7 @@ from connect_dagster.worker.source.batches import Encoded, Planned, PlannedBefor
 from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError
 from connect_dagster.worker.source.sender import RejectedRecord
 from connect_dagster.worker.source.task import WorkerSourceTask
+from connect_dagster.worker.source.transaction_ends import End, TransactionEnds
 from tests.unit.worker.local_worker import (
     PLUGINS,
     TASK,
@@ -113,6 +114,7 @@ class Producer:
 
     Attributes:
         sent: values by batch, in their order.
+        ends: of the transactions behind them.
         held: whether batches wait for ``acknowledge``.
         encoding: how often Spark is still busy with the batch before.
         rejected: values that the brokers reject.
@@ -120,6 +122,7 @@ class Producer:
     """
 
     sent: list[list[bytes]] = field(default_factory=list)
+    ends: list[End | None] = field(default_factory=list)
     held: bool = False
     rejected: set[bytes] = field(default_factory=set)
     failure: Exception | None = None
@@ -154,6 +157,7 @@ class Producer:
             if value in self.rejected and not batch.tolerate(RejectedRecord(rejection, record)):
                 self.failure = rejection
                 return
+        self.ends.append(batch.end)
         self.sent.append([value for value in values if value not in self.rejected])
         self.waiting.append(lambda: batch.delivered(encoded) if batch.reported() else None)
         if not self.held:
@@ -245,7 +249,7 @@ class RecordingTask(SourceTask):
 class LocalSource:
     """A source task, and all that is around it."""
 
-    def __init__(self, policy: ErrorPolicy = NONE) -> None:
+    def __init__(self, policy: ErrorPolicy = NONE, ends: TransactionEnds | None = None) -> None:
         self.clock = Clock()
         self.closed: list[str] = []
         self.batches = Batches()
@@ -268,6 +272,7 @@ class LocalSource:
             batches=self.batches,
             transforms=[self.stage],
             open_clients=lambda _: (self._make_delivery(), cast("SourceOffsets", self.offsets)),
+            ends=ends,
             flush_seconds=5.0,
             on_topics=self.topics.append,
             metrics=self.metrics,

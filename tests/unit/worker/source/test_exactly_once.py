@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,7 +18,8 @@ from connect_dagster.kafka.transactional_producer import (
     UnknownTopicError,
 )
 from connect_dagster.worker.source.delivery import Batch, DeliveryThread
-from connect_dagster.worker.source.exactly_once import EACH_POLL, Changes, ExactlyOnceSender
+from connect_dagster.worker.source.exactly_once import Changes, ExactlyOnceSender
+from connect_dagster.worker.source.transaction_ends import End
 
 FILE = {"filename": "a.txt"}
 
@@ -79,15 +81,17 @@ class Sending:
     """A sender with all that it needs.
 
     Attributes:
-        done: values of the batches whose transaction is committed.
+        done: topics of the batches whose transaction is committed.
+        dropped: number of batches that are polled again.
         now: the time in seconds.
     """
 
-    interval: float | None = EACH_POLL
+    interval: float | None = math.inf
     producer: Producer = field(default_factory=Producer)
     offsets: Offsets = field(default_factory=Offsets)
     done: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    dropped: int = 0
     now: float = 0.0
     is_member: bool = True
 
@@ -98,6 +102,7 @@ class Sending:
             wait=self._wait,
             fail=lambda _: None,
             done=lambda batch, encoded: self.done.append(batch.topic or ""),
+            dropped=self._drop,
         )
         self.sender = ExactlyOnceSender(
             cast("TransactionalProducer", self.producer),
@@ -109,6 +114,9 @@ class Sending:
             lambda: self.now,
         )
 
+    def _drop(self, count: int) -> None:
+        self.dropped += count
+
     def _wait(self, _: float) -> bool:
         self.producer.calls.append("wait")
         self.is_member = True
@@ -119,7 +127,7 @@ class Sending:
         *values: str,
         position: int = 1,
         topic: str = "lines",
-        ends_poll: bool = True,
+        end: End | None = End.COMMIT,
         reported: Callable[[], bool] = lambda: True,
     ) -> None:
         table = pa.table({"value": pa.array([value.encode() for value in values], pa.binary())})
@@ -128,10 +136,15 @@ class Sending:
             topic,
             lambda _: None,
             offsets=((FILE, {"position": position}),),
-            ends_poll=ends_poll,
+            end=end,
             reported=reported,
         )
         self.sender.send(batch, Encoded(table))
+
+    def end(self, end: End) -> None:
+        """Send the end of a transaction alone."""
+        nothing = Encoded(pa.table({"value": pa.array([], pa.binary())}))
+        self.sender.send(Batch(lambda: nothing, None, lambda _: None, end=end), nothing)
 
 
 def test_each_poll_is_a_transaction() -> None:
@@ -148,7 +161,7 @@ def test_each_poll_is_a_transaction() -> None:
 
 def test_all_batches_of_a_poll_share_a_transaction_and_its_last_offset() -> None:
     sending = Sending()
-    sending.send("a", position=1, ends_poll=False, topic="one")
+    sending.send("a", position=1, end=None, topic="one")
     assert sending.done == []
     sending.send("b", position=2, topic="two")
     assert sending.producer.calls == ["begin", "one: a", "two: b", "offsets: 2", "commit"]
@@ -164,13 +177,13 @@ def test_a_batch_without_records_has_an_offset_all_the_same() -> None:
 
 def test_an_interval_ends_with_a_batch_or_without_one() -> None:
     sending = Sending(interval=10.0)
-    sending.send("a", position=1)
+    sending.send("a", position=1, end=None)
     sending.sender.serve()
     assert sending.done == []
     sending.now = 10.0
-    sending.send("b", position=2)
+    sending.send("b", position=2, end=None)
     assert sending.done == ["lines", "lines"]
-    sending.send("c", position=3)
+    sending.send("c", position=3, end=None)
     sending.now = 19.9
     sending.sender.serve()
     assert len(sending.done) == 2
@@ -185,7 +198,7 @@ def test_an_interval_ends_with_a_batch_or_without_one() -> None:
 def test_an_end_commits_what_is_open() -> None:
     sending = Sending(interval=10.0)
     sending.sender.finish()
-    sending.send("a")
+    sending.send("a", end=None)
     sending.sender.finish()
     assert sending.producer.calls == ["begin", "lines: a", "offsets: 1", "commit"]
     assert sending.done == ["lines"]
@@ -206,7 +219,7 @@ def test_a_worker_without_its_lease_waits_before_a_transaction() -> None:
 @pytest.mark.parametrize("topic", ["two", "offsets"])
 def test_a_topic_that_is_not_known_yet_takes_another_transaction_for_all(topic: str) -> None:
     sending = Sending(producer=Producer(unknown={topic}))
-    sending.send("a", position=1, ends_poll=False, topic="one")
+    sending.send("a", position=1, end=None, topic="one")
     sending.send("b", position=2, topic="two")
     first = ["begin", "one: a"] if topic == "two" else ["begin", "one: a", "two: b"]
     again = ["begin", "one: a", "two: b", "offsets: 2", "commit"]
@@ -242,3 +255,60 @@ def test_records_for_the_topic_of_the_offsets_are_refused() -> None:
     ):
         sending.send("a", topic="offsets")
     assert sending.producer.calls == []
+
+
+# Transactions that the connector ends
+
+
+def of_connector() -> Sending:
+    return Sending(interval=None)
+
+
+def test_only_the_connector_ends_its_transactions() -> None:
+    sending = of_connector()
+    sending.send("a", position=1, end=None)
+    sending.sender.finish()
+    sending.now = 1e9
+    sending.sender.serve()
+    assert (sending.producer.calls, sending.sender.held, sending.done) == (["begin", "lines: a"], 1, [])
+    sending.send("b", position=2)
+    assert sending.producer.calls == ["begin", "lines: a", "lines: b", "offsets: 2", "commit"]
+    assert (sending.sender.held, sending.done, sending.sizes) == (0, ["lines", "lines"], [2])
+
+
+def test_an_abort_drops_records_and_commits_their_offsets() -> None:
+    sending = of_connector()
+    sending.send("a", position=1, end=None)
+    sending.send("b", position=2, end=End.ABORT)
+    sending.send("c", position=3)
+    assert sending.producer.calls == [
+        *("begin", "lines: a", "lines: b", "abort"),
+        *("begin", "offsets: 2", "commit"),
+        *("begin", "lines: c", "offsets: 3", "commit"),
+    ]
+    assert (sending.done, sending.sizes) == (["lines"] * 3, [0, 1])
+
+
+def test_an_end_may_come_without_records() -> None:
+    sending = of_connector()
+    sending.send("a", position=1, end=None)
+    sending.end(End.COMMIT)
+    assert sending.producer.calls == ["begin", "lines: a", "offsets: 1", "commit"]
+    sending.end(End.COMMIT)
+    assert len(sending.producer.calls) == 4
+
+
+def test_an_abort_of_nothing_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    sending = of_connector()
+    sending.end(End.ABORT)
+    assert sending.producer.calls == []
+    assert "Ignoring request by task to abort transaction as the current transaction is empty" in caplog.text
+
+
+def test_what_is_polled_again_leaves_its_transaction() -> None:
+    sending = of_connector()
+    sending.send("a", position=1, end=None)
+    sending.send("b", position=2, end=None)
+    sending.sender.drop()
+    assert sending.producer.calls == ["begin", "lines: a", "lines: b", "abort"]
+    assert (sending.dropped, sending.sender.held, sending.done) == (2, 0, [])

@@ -8,6 +8,7 @@ from connect_dagster.errors import ConnectError, DataError, RetriableError, Rewi
 from connect_dagster.protocol.states import State, TargetState
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import Polled
+from connect_dagster.worker.source.transaction_ends import EachPoll, End, RequestedEnds
 from tests.unit.worker.source.local_source import (
     FAILED,
     NONE,
@@ -132,6 +133,55 @@ def test_an_error_of_a_poll_after_a_stop_is_no_failure(caplog: pytest.LogCapture
     assert source.states.seen == RUN
     assert "After being scheduled for shutdown, task threw an uncaught exception." in caplog.text
     assert source.offsets.saved == [[(PLACE, {"position": 1})]]
+
+
+# Transactions
+
+
+def test_a_poll_is_a_transaction_however_many_batches_it_has() -> None:
+    source = LocalSource(ends=EachPoll())
+    source.run(lambda: iter([[frame(1, "a"), frame(2, "b")], [], frame(3, "c")]))
+    assert source.producer.sent == [[b"a"], [b"b"], [b"c"]]
+    assert source.producer.ends == [None, End.COMMIT, End.COMMIT]
+    assert source.plugin.context.transaction_context is None
+
+
+def test_the_task_ends_its_transactions() -> None:
+    source = LocalSource(ends=RequestedEnds())
+
+    def script() -> Iterator[Polled]:
+        context = source.plugin.context.transaction_context
+        assert context is not None
+        polled = [frame(1, "a"), frame(2, "b"), frame(3, "c")]
+        context.abort_transaction(polled[0])
+        context.commit_transaction(polled[1])
+        yield polled
+        context.commit_transaction()
+        yield []
+        last = frame(4, "d")
+        context.commit_transaction(last)
+        context.abort_transaction()
+        yield last
+        context.commit_transaction()
+
+    source.run(script)
+    assert source.producer.sent == [[b"a"], [b"b"], [b"c"], [], [b"d"], [], []]
+    c = End.COMMIT
+    assert source.producer.ends == [End.ABORT, c, None, c, c, End.ABORT, c]
+
+
+def test_a_failed_task_ends_no_transaction() -> None:
+    source = LocalSource(ends=RequestedEnds())
+
+    def script() -> Iterator[Polled]:
+        context = source.plugin.context.transaction_context
+        assert context is not None
+        context.commit_transaction()
+        yield from raising(ValueError("the database is away"))
+
+    source.run(script)
+    assert source.states.seen == FAILED
+    assert source.producer.ends == []
 
 
 # Records that are dropped or fail
