@@ -2,12 +2,15 @@
 
 import time
 import uuid
+from collections.abc import Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 SECONDS = 180.0
+# Of a partition that has just been created.
+_NOT_YET = {KafkaError._UNKNOWN_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION}
 
 
 def read_topic(bootstrap_servers: str, topic: str, count: int, timeout: float = SECONDS) -> list[Message]:
@@ -24,6 +27,38 @@ def read_topic(bootstrap_servers: str, topic: str, count: int, timeout: float = 
         while len(found) < count:
             found += [one for one in consumer.consume(count - len(found), timeout=0.2) if one.error() is None]
             assert time.monotonic() < deadline, f"{topic} has {len(found)} records of {count}: {found[-3:]}"
+        return found
+    finally:
+        consumer.close()
+
+
+def read_committed(bootstrap_servers: str, topic: str) -> list[Message]:
+    """All records of a topic that are committed now, up to the first transaction that is open.
+
+    Raises:
+        AssertionError: its end is not reached in time.
+    """
+    consumer = _consumer(bootstrap_servers, {"isolation.level": "read_committed", "enable.partition.eof": True})
+    partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+    places = [TopicPartition(topic, number, 0) for number in partitions]
+    ends = {place.partition: _end(consumer, place) for place in places}
+    consumer.assign(places)
+    found: list[Message] = []
+    ended: set[int] = set()
+    deadline = time.monotonic() + SECONDS
+    try:
+        while ended != set(partitions):
+            for one in consumer.consume(500, timeout=0.2):
+                error, partition, offset = one.error(), one.partition(), one.offset()
+                assert partition is not None
+                assert offset is not None
+                if error is None:
+                    found.append(one)
+                # What is written meanwhile may keep its end away.
+                at_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+                if at_end or offset >= ends[partition]:
+                    ended.add(partition)
+            assert time.monotonic() < deadline, f"{topic} ends in {ended} of {set(partitions)} only"
         return found
     finally:
         consumer.close()
@@ -60,7 +95,7 @@ def _end(consumer: Consumer, place: TopicPartition) -> int:
         try:
             return int(consumer.get_watermark_offsets(place, timeout=20)[1])
         except KafkaException as error:
-            if error.args[0].code() != KafkaError._UNKNOWN_PARTITION or time.monotonic() > deadline:
+            if error.args[0].code() not in _NOT_YET or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
 
@@ -76,7 +111,7 @@ def size(bootstrap_servers: str, topic: str) -> int:
         consumer.close()
 
 
-def _consumer(bootstrap_servers: str) -> Consumer:
+def _consumer(bootstrap_servers: str, more: Mapping[str, str | bool] | None = None) -> Consumer:
     return Consumer(
         {
             "bootstrap.servers": bootstrap_servers,
@@ -84,5 +119,6 @@ def _consumer(bootstrap_servers: str) -> Consumer:
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "topic.metadata.refresh.interval.ms": 500,
+            **(more or {}),
         }
     )

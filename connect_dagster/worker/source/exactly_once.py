@@ -138,8 +138,9 @@ class ExactlyOnceSender:
         table: pa.Table = encoded.table
         if self._offsets.topic in topics_of(batch.topic, table):
             raise ConnectError(
-                f"Records for topic {self._offsets.topic} cannot be written exactly once: it has the offsets of the "
-                "connector, which are read up to the end of open transactions. Set offsets.storage.topic to another"
+                "Source tasks may not produce to their own offsets topics when exactly-once support is enabled: "
+                f"records are for topic {self._offsets.topic}, which has the offsets of the connector and is read up "
+                "to the end of open transactions. Set offsets.storage.topic to another topic"
             )
         if self._open is None:
             self._open = _Transaction(math.inf if self._interval is None else self._clock() + self._interval)

@@ -251,7 +251,7 @@ def test_what_cannot_be_committed_fails_the_task(failure: Exception, text: str) 
 def test_records_for_the_topic_of_the_offsets_are_refused() -> None:
     sending = Sending()
     with pytest.raises(
-        ConnectError, match=r"^Records for topic offsets cannot be written exactly once: .*storage\.topic"
+        ConnectError, match=r"^Source tasks may not produce to their own offsets topics .* for topic offsets, .*storage"
     ):
         sending.send("a", topic="offsets")
     assert sending.producer.calls == []
