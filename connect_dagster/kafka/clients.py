@@ -20,9 +20,8 @@ from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.librdkafka import Rebootstrap, handle_of
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
-from connect_dagster.kafka.settings.security import jvm_security, oauth_login_of
+from connect_dagster.kafka.settings.security import client_tokens, jvm_security
 from connect_dagster.kafka.transactions import cause_of
-from connect_dagster.plugin.jwt_retriever import BearerToken
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
@@ -30,6 +29,9 @@ Polled = TypeVar("Polled")
 
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _NO_EXTRA: Mapping[str, Any] = {}
+# librdkafka has the same code for a connection that ends while it logs in, and for one that logs in again within a
+# second, which brokers do not take (KIP-368).
+_PASSING_LOGINS = ("handshake failed: Local: ", "handshake failed: Broker: Request not valid in current SASL state")
 _MAX_INT = 2**31 - 1
 _TRANSACTION_MS = 60_000
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
@@ -121,24 +123,22 @@ def _built(
 
 
 def _tokens(settings: Settings) -> dict[str, Any]:
-    """Return the callback that gets tokens; gets the first at once, so that its error is that of the client.
+    """Return the callback that gets tokens.
 
     Raises:
         KafkaException: the token endpoint does not respond.
         ConnectError: a setting is wrong, or the login is refused.
     """
-    if (login := oauth_login_of(settings)) is None:
-        return {}
-    given: list[BearerToken | None] = [None]
     try:
-        login.token()
+        tokens = client_tokens(settings)
     except RetriableError as error:
         raise KafkaException(KafkaError(KafkaError._TRANSPORT, str(error))) from error
+    if tokens is None:
+        return {}
 
     def oauth_cb(_: str | None) -> tuple[str, float, str, dict[str, str]]:
-        # It asks again when four fifths of a token are over: with the same one it would ask too late for the next.
-        given[0] = token = login.token(given[0])
-        return token.value, token.expires_at, token.principal, login.extensions
+        token = tokens.next()
+        return token.value, token.expires_at, token.principal, tokens.extensions
 
     return {"oauth_cb": oauth_cb}
 
@@ -152,10 +152,15 @@ def refusal(client_id: str, error: KafkaError) -> ConnectError | None:
         client_id: the client's name.
         error: as librdkafka's ``error_cb`` gets it.
     """
+    return ConnectError(f"The brokers refuse client {client_id}: {error.str()}") if is_refusal(error) else None
+
+
+def is_refusal(error: KafkaError) -> bool:
+    """Return whether an error is that of a refused login or certificate."""
     text = error.str()
-    if error.code() == KafkaError._AUTHENTICATION or (error.code() == KafkaError._SSL and "certificate" in text):
-        return ConnectError(f"The brokers refuse client {client_id}: {text}")
-    return None
+    if error.code() == KafkaError._SSL:
+        return "certificate" in text
+    return error.code() == KafkaError._AUTHENTICATION and not any(one in text for one in _PASSING_LOGINS)
 
 
 def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import KafkaError, KafkaException
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.librdkafka import Rebootstrap, library
 from connect_dagster.kafka.librdkafka_structs import (
@@ -31,8 +32,10 @@ from connect_dagster.kafka.librdkafka_structs import (
     messages,
 )
 from connect_dagster.kafka.produce_loop import produce_rows
+from connect_dagster.kafka.security.oauth_login import ClientTokens
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings
+from connect_dagster.kafka.settings.security import client_tokens
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +45,11 @@ Delivered = Callable[[int, int, int, int], None]
 """Called for records that are one after the other in the table and in a partition: with the number of the first, their
 count, the partition, and the offset of the first."""
 
-_OAUTH = "OAUTHBEARER"
 _ROWS = 10_000
 _FULL_MILLISECONDS = 10
 _PRODUCER = 0
 _PARTITION_IN_MESSAGE = 0x8
-_EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR = 0x1, 0x4, 0x8
+_EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR, _EVENT_TOKEN = 0x1, 0x4, 0x8, 0x100
 _PURGE_QUEUE, _PURGE_IN_FLIGHT = 0x1, 0x2
 _INVALID_VALUE = -1
 _ERROR_BYTES = 512
@@ -91,6 +93,7 @@ class ColumnProducer:
         on_error: called with errors that are not of a record.
         on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
             ``None`` where nobody asks for these.
+        tokens: of a login with OAUTHBEARER.
 
     Raises:
         OSError: the library was not found.
@@ -104,6 +107,7 @@ class ColumnProducer:
         on_failed: Failed,
         on_error: Callable[[KafkaError], None],
         on_delivered: Delivered | None = None,
+        tokens: ClientTokens | None = None,
     ) -> None:
         self._library = library()
         self._rebootstrap = Rebootstrap(settings)
@@ -111,6 +115,7 @@ class ColumnProducer:
         self._on_failed = on_failed
         self._on_error = on_error
         self._on_delivered = on_delivered
+        self._tokens = tokens
         self._logger = client_logger()
         self._lock = threading.Lock()
         self._handle: int | None = self._opened(settings)
@@ -118,6 +123,7 @@ class ColumnProducer:
         self._queue = self._library.queue_get_main(self._handle)
         self._topics: dict[str, int] = {}
         self._held: list[pa.Table] = []
+        self.serve()  # librdkafka asks for the first token at once
 
     def _opened(self, settings: Mapping[str, object]) -> int:
         library, error = self._library, ctypes.create_string_buffer(_ERROR_BYTES)
@@ -127,7 +133,7 @@ class ColumnProducer:
             if library.conf_set(config, name.encode(), text.encode(), error, _ERROR_BYTES) == _INVALID_VALUE:
                 library.conf_destroy(config)
                 raise ValueError(error.value.decode())
-        library.conf_set_events(config, _EVENT_DELIVERY | _EVENT_LOG | _EVENT_ERROR)
+        library.conf_set_events(config, _EVENT_DELIVERY | _EVENT_LOG | _EVENT_ERROR | _EVENT_TOKEN)
         handle = library.new(_PRODUCER, config, error, _ERROR_BYTES)
         if not handle:
             library.conf_destroy(config)
@@ -297,12 +303,31 @@ class ColumnProducer:
             self._report_deliveries(event)
         elif kind == _EVENT_ERROR:
             self._on_error(self._error(library.event_error(event), library.event_error_string(event)))
+        elif kind == _EVENT_TOKEN and self._tokens is not None:
+            self._renew_token(self._tokens)
         elif kind == _EVENT_LOG:
             facility, line, level = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_int()
             if library.event_log(event, *(ctypes.byref(one) for one in (facility, line, level))) == 0:
                 said = (facility.value, library.name(self._handle), line.value)
                 texts = [(text or b"").decode(errors="replace") for text in said]
                 self._logger.log(_LEVELS[level.value], "%s [%s] %s", *texts)
+
+    def _renew_token(self, tokens: ClientTokens) -> None:
+        """Pass the next token on; an error comes back as an event, and librdkafka asks again ten seconds later."""
+        failure = ctypes.create_string_buffer(_ERROR_BYTES)
+        try:
+            token = tokens.next()
+        except ConnectError as error:
+            failure.value = str(error).encode()[: _ERROR_BYTES - 1]
+        else:
+            texts = [text.encode() for pair in tokens.extensions.items() for text in pair]
+            extensions, ends = (ctypes.c_char_p * len(texts))(*texts), int(token.expires_at * 1000)
+            value, name = token.value.encode(), token.principal.encode()
+            self._library.oauthbearer_set_token(
+                self._handle, value, ends, name, extensions, len(texts), failure, _ERROR_BYTES
+            )
+        if failure.value:
+            self._library.oauthbearer_set_token_failure(self._handle, failure.value)
 
     def _report_deliveries(self, event: int) -> None:
         count = self._library.event_message_count(event)
@@ -376,13 +401,16 @@ class LazyColumnProducer:
         self.obstacle = ""
 
     def get(self) -> ColumnProducer | None:
-        """Return the producer; ``None`` where records have to be produced one by one."""
+        """Return the producer; ``None`` where records have to be produced one by one.
+
+        Raises:
+            ConnectError: its login gets no token.
+        """
         if self.opened is None and self._possible:
+            tokens = client_tokens(self._settings)
             try:
                 config = {**to_librdkafka(ClientKind.PRODUCER, self._settings), **self._extra}
-                if any(callable(value) for value in config.values()) or _OAUTH in config.values():
-                    raise ValueError("its settings need callbacks")
-                self.opened = ColumnProducer(config, *self._callbacks)
+                self.opened = ColumnProducer(config, *self._callbacks, tokens)
             except (OSError, AttributeError, ValueError) as error:
                 self._possible = False
                 self.obstacle = str(error)

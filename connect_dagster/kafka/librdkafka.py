@@ -39,6 +39,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "event_message_count": (_size, _pointer),
     "event_message_array": (_size, _pointer, _pointer, _size),
     "event_destroy": (None, _pointer),
+    "oauthbearer_set_token": (_int, _pointer, _text, ctypes.c_int64, _text, _pointer, _size, _pointer, _size),
+    "oauthbearer_set_token_failure": (_int, _pointer, _text),
     "fatal_error": (_int, _pointer, _pointer, _size),
     "topic_new": (_pointer, _pointer, _text, _pointer),
     "topic_name": (_text, _pointer),

@@ -9,6 +9,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.kafka.clients import is_refusal
 from connect_dagster.kafka.column_producer import Delivered, LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -46,7 +47,8 @@ class TransactionalProducer:
         wants_places: whether the offsets of records are asked for.
 
     Raises:
-        ConfigError: a setting is refused, or is none that transactions can be had with here.
+        ConfigError: a setting is refused, or librdkafka's library is not there.
+        ConnectError: the login gets no token.
     """
 
     def __init__(
@@ -69,11 +71,14 @@ class TransactionalProducer:
             lambda error: self._on_error(error),
             (lambda *place: self._on_delivered(*place)) if wants_places else None,
         )
-        producer = opener.get()
+        try:
+            producer = opener.get()
+        except ConnectError as error:
+            raise ConnectError(f"The producer of {self._id} cannot log in: {error}") from error
         if producer is None:
             raise ConfigError(
-                f"The producer of {self._id} cannot write in transactions: {opener.obstacle}. Use another login for "
-                "it, or set exactly.once.source.support=disabled in all workers"
+                f"The producer of {self._id} cannot write in transactions: {opener.obstacle}. Correct its settings, or "
+                "set exactly.once.source.support=disabled in all workers"
             )
         self._producer = producer
         self._is_open = False
@@ -174,10 +179,11 @@ class TransactionalProducer:
         except TimeoutError as error:
             raise TransactionFailedError(f"A transaction of {self._id} was given up") from error
         except KafkaException as error:
-            raise _failure(self._id, "the brokers refuse it", error.args[0]) from error
+            cause = "the brokers refuse it" if self._shut_out is None else "its producer has no access to the brokers"
+            raise _failure(self._id, cause, error.args[0]) from error
 
     def _note_error(self, error: KafkaError) -> None:
-        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+        if is_refusal(error):
             self._shut_out = error
 
     def _note_refused(self, _: int, topic: str, error: KafkaError) -> None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,12 +126,12 @@ class OAuthLogin:
             if last is not None and last is not former and now < self._renew_at:
                 return last
             renewal = self._begun()
-        if last is None or last.expires_at <= now:
-            return renewal.result()
-        try:
-            return renewal.result(_PATIENCE_SECONDS)
-        except (ConnectError, FutureTimeout):  # which the renewal logs
-            return last
+        if last is not None and last.expires_at > now:
+            with suppress(ConnectError, FutureTimeout):  # which the renewal logs
+                return renewal.result(_PATIENCE_SECONDS)
+            if last.expires_at > self._clock():
+                return last
+        return renewal.result()
 
     def _begun(self) -> Future[BearerToken]:
         if self._renewal is None:
@@ -167,6 +168,32 @@ class OAuthLogin:
         if isinstance(received, BearerToken):
             return received
         return _of_jwt(received.strip(), self._subject_claim)
+
+
+class ClientTokens:
+    """The tokens of one client of librdkafka, which asks for the next when four fifths of one's time are over.
+
+    Args:
+        login: of the client.
+    """
+
+    def __init__(self, login: OAuthLogin) -> None:
+        self._login = login
+        self._last: BearerToken | None = None
+
+    @property
+    def extensions(self) -> dict[str, str]:
+        """Return what goes to the brokers with each token (KIP-342)."""
+        return self._login.extensions
+
+    def next(self) -> BearerToken:
+        """Return a token that the client has not had, or its last one where there is no other yet.
+
+        Raises ConnectError as :meth:`OAuthLogin.token`.
+        """
+        # With the same one it would ask too late for the next.
+        self._last = token = self._login.token(self._last)
+        return token
 
 
 def shared_login(settings: Mapping[str, str], module: LoginModule) -> OAuthLogin:

@@ -21,7 +21,7 @@ from connect_dagster.kafka.security.jaas import (
     login_modules,
     parse_modules,
 )
-from connect_dagster.kafka.security.oauth_login import OAUTHBEARER, OAuthLogin, shared_login
+from connect_dagster.kafka.security.oauth_login import OAUTHBEARER, ClientTokens, shared_login
 from connect_dagster.kafka.security.tls_stores import TlsStores, versions_with
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.config import Type, one_of_ignoring_case, parse_value
@@ -88,12 +88,21 @@ def _modules_of_file() -> list[LoginModule]:
     return login_modules(_LOGIN_ENTRY, os.environ)
 
 
-def oauth_login_of(settings: Settings) -> OAuthLogin | None:
-    """Return the login that gets a client's tokens; ``None`` for another mechanism. Raises ConfigError as it."""
+def client_tokens(settings: Settings) -> ClientTokens | None:
+    """Return the tokens of a client of librdkafka; ``None`` for another mechanism.
+
+    Gets the first one at once, so that a refusal is an error of the client, and not of its connections.
+
+    Raises:
+        RetriableError: the token endpoint does not respond.
+        ConnectError: a setting is wrong, or the login is refused.
+    """
     login = login_of(settings)
     if login is None or login.mechanism != OAUTHBEARER:
         return None
-    return shared_login(settings, login.module)
+    shared = shared_login(settings, login.module)
+    shared.token()
+    return ClientTokens(shared)
 
 
 def jvm_security(settings: Settings) -> dict[str, str]:

@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer
+from connect_dagster.kafka.column_producer import ColumnProducer
 from connect_dagster.kafka.librdkafka_structs import suits_columns
 from connect_dagster.worker.source.sender import RecordSender, RejectedRecord
 from tests.conftest import Broker
@@ -184,9 +184,3 @@ def test_timestamp_0_is_sent_one_by_one(bootstrap_servers: str, topic_prefix: st
         way.send(values.append_column("timestamp", pa.array(stamps, pa.int64())))
     way.close()
     assert [one.timestamp()[1] for one in topics.read_topic(bootstrap_servers, topic, 6)] == [5, 6, 0, 7, 8, 0]
-
-
-def test_settings_with_callbacks_leave_records_to_the_other_producer() -> None:
-    settings = {"bootstrap.servers": "localhost:1"}
-    lazy = LazyColumnProducer(settings, {"oauth_cb": lambda _: None}, lambda *_: None, lambda _: None)
-    assert lazy.get() is None

@@ -11,6 +11,7 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.broker_config import FAST_START
 from tests.authorization_server import AuthorizationServer, authorization_server
 from tests.distributed_process import DistributedProcess, group_properties
+from tests.integration.topics import read_topic
 from tests.integration.worker.secured_broker import for_all
 from tests.integration.worker_process import WorkerProcess
 
@@ -107,6 +108,33 @@ def test_a_worker_its_group_and_all_its_clients_log_in(tokens: TokenBroker, tmp_
         server.seconds = 3600.0
     assert "has no effect" not in log
     assert server.requests[0]["grant_type"] == "client_credentials"
+
+
+@pytest.mark.timeout(900)
+def test_a_source_writes_exactly_once(tokens: TokenBroker, tmp_path: Path, topic_prefix: str) -> None:
+    """Its producer, the leader's and that which fences former tasks out get in, and stay in when tokens end."""
+    server, topic = tokens.server, f"{topic_prefix}t"
+    login = server.login(sasl_oauthbearer_scope=topic_prefix)  # a login of its own
+    props = group_properties(tokens.servers, topic_prefix, exactly_once_source_support="enabled") | STRINGS
+    source = tmp_path / "in.txt"
+    source.write_text("".join(f"line {number}\n" for number in range(LINES)))
+    server.seconds = 30.0
+    try:
+        with DistributedProcess(props | for_all(login), tmp_path / "worker") as worker:
+            add(worker, "source", connector_class="FileStreamSource", topic=topic, file=str(source))
+            worker.wait_states("source", "RUNNING", "RUNNING", timeout=SECONDS)
+            assert len(read_topic(tokens.broker.bootstrap_servers, topic, LINES)) == LINES
+            requests = len(server.requests)
+            worker.wait_until(lambda: len(server.requests) >= requests + 2, "renew its tokens", SECONDS)
+            assert worker.call("POST", "/connectors/source/restart?includeTasks=true&onlyFailed=false").status == 202
+            worker.wait_states("source", "RUNNING", "RUNNING", timeout=SECONDS)
+            with source.open("a") as more:
+                more.write("later\n")
+            found = read_topic(tokens.broker.bootstrap_servers, topic, LINES + 1)
+            worker.wait_states("source", "RUNNING", "RUNNING")
+    finally:
+        server.seconds = 3600.0
+    assert [one.value() for one in found] == [f"line {number}".encode() for number in range(LINES)] + [b"later"]
 
 
 @pytest.mark.timeout(600)

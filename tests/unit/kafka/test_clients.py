@@ -80,6 +80,13 @@ def test_a_value_that_is_refused_names_the_client(name: str, value: str, text: s
     ("code", "text", "final"),
     [
         (KafkaError._AUTHENTICATION, "Authentication failed: Invalid username or password", True),
+        (KafkaError._AUTHENTICATION, "PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism", True),
+        (KafkaError._AUTHENTICATION, "PLAIN mechanism handshake failed: Local: Broker transport failure", False),
+        (
+            KafkaError._AUTHENTICATION,
+            "PLAIN mechanism handshake failed: Broker: Request not valid in current SASL state",
+            False,
+        ),
         (KafkaError._SSL, "SSL handshake failed: certificate verify failed", True),
         (KafkaError._SSL, "SSL handshake failed: Disconnected", False),
         (KafkaError._TRANSPORT, "Connection refused", False),
