@@ -15,6 +15,7 @@ _DEEPEST = 500
 # A text without end is not JSON, whatever is in it.
 _TEXT_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+_CLOSING = {b"[": b"]", b"{": b"}"}
 
 
 def json_text(value: Any, *, halves: bool = True) -> str:
@@ -47,6 +48,17 @@ def from_json(data: bytes) -> Any:
     if sum(map(data.count, b"[{")) > _DEEPEST and _is_too_deep(data):
         raise ValueError(f"nested deeper than {_DEEPEST} levels")
     return json.loads(data, parse_constant=_refuse)
+
+
+def closing_brackets(part: bytes) -> bytes:
+    """Return the brackets that end the arrays and objects which a valid part of a JSON text leaves open."""
+    left_open: list[bytes] = []
+    for found in _TEXT_OR_BRACKET.finditer(part):
+        if found[0] in _CLOSING:
+            left_open.append(_CLOSING[found[0]])
+        elif found[0] in _STEPS:
+            left_open.pop()
+    return b"".join(reversed(left_open))
 
 
 def _is_too_deep(data: bytes) -> bool:

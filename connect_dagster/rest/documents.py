@@ -2,7 +2,8 @@
 
 Accepts and refuses what Kafka Connect's Jackson mappers do (entities/CreateConnectorRequest,
 ConnectorOffsets): numbers and booleans in configuration maps become strings, spelt as they were sent; unknown
-fields are refused. All that is unreadable is a 500 there, and so here. Does not interpret the values.
+fields are refused. All that is unreadable is a 500 there, and so here, and errors begin with Jackson's sentence. Does
+not interpret the values.
 
 The first problem ends the reading: a body of megabytes can have millions of them.
 """
@@ -12,28 +13,24 @@ from __future__ import annotations
 import gc
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import ConnectorOffset
+from connect_dagster.java.jackson import closing_brackets
 from connect_dagster.plugin.connector_file import DesiredState
 
 T = TypeVar("T")
 
-JSON_KINDS = {
-    dict: "an object",
-    list: "an array",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    type(None): "null",
-}
 # One of these stands before each value, but for a body's first, or before its key.
 _MARKS = (b",", b"[", b"{")
 _BODY = "the body"
+_ENTITIES = "org.apache.kafka.connect.runtime.rest.entities"
+_MOST_SHOWN = 100
+_MOST_READ_AGAIN = 100_000
 # Large bodies side by side would leave the threads of the herder and of other requests little time.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -42,6 +39,93 @@ ConfigMap = dict[str, str | None]
 
 class UnreadableRequest(ConnectError):
     """The body is missing, is not JSON, or has another shape than the endpoint reads."""
+
+
+class _Number(str):
+    """A number of a configuration, spelt as it was sent."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of JSON values, in our words and in Jackson's.
+
+    Attributes:
+        ours: as in "got an object".
+        value: as in "from Object value".
+        token: of the parser, as in ``JsonToken.START_OBJECT``.
+        argument: of a constructor that takes it, ``None`` where Jackson looks for none.
+        shown: with a constructor, as in "from Number value (12)".
+    """
+
+    ours: str
+    value: str
+    token: str
+    argument: str | None = None
+    shown: str = ""
+
+
+_OBJECT = _Kind("an object", "Object value", "START_OBJECT")
+_ARRAY = _Kind("an array", "Array value", "START_ARRAY")
+_TRUE = _Kind("a boolean", "Boolean value", "VALUE_TRUE", "boolean/Boolean", "boolean value ({})")
+_FALSE = _Kind("a boolean", "Boolean value", "VALUE_FALSE", "boolean/Boolean", "boolean value ({})")
+_WHOLE = _Kind("a number", "Integer value", "VALUE_NUMBER_INT", "int/Int", "Number value ({})")
+_FRACTION = _Kind("a number", "Floating-point value", "VALUE_NUMBER_FLOAT", "double/Double", "Number value ({})")
+_STRING = _Kind("a string", "String value", "VALUE_STRING", "String", "String value ('{}')")
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The shape that a value should have, in our words and as a class of Java's.
+
+    Attributes:
+        ours: as in "expected an object".
+        java: the class, with its parameters.
+        built_from: JSON kinds for which Jackson looks for a constructor of the class before it refuses them.
+        fields: that an object may have, in Jackson's order.
+    """
+
+    ours: str
+    java: str
+    built_from: tuple[_Kind, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    def refuse(self, value: Any, place: str) -> UnreadableRequest:
+        """Return the error for a value of another shape."""
+        if value is None:
+            return UnreadableRequest(f"Cannot read {place}: expected {self.ours}, got null")
+        kind = _kind(value)
+        if kind in self.built_from:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            shown = kind.shown.format(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
+            said = (
+                f"Cannot construct instance of `{self.java.partition('<')[0]}` (although at least one Creator exists): "
+                f"no {kind.argument}-argument constructor/factory method to deserialize from {shown}"
+            )
+        else:
+            said = f"Cannot deserialize value of type `{self.java}` from {kind.value} (token `JsonToken.{kind.token}`)"
+        return UnreadableRequest(f"{said}\n at {place}: expected {self.ours}, got {kind.ours}")
+
+    def refuse_field(self, field: str, place: str) -> UnreadableRequest:
+        """Return the error for a field that the class does not have."""
+        count = "one known property" if len(self.fields) == 1 else f"{len(self.fields)} known properties"
+        known = ", ".join(f'"{name}"' for name in self.fields)
+        return UnreadableRequest(
+            f'Unrecognized field "{field}" (class {self.java}), not marked as ignorable ({count}: {known})\n at {place}'
+        )
+
+
+_SCALARS = (_STRING, _WHOLE, _FRACTION, _TRUE, _FALSE)
+_REQUEST = _Target("an object", f"{_ENTITIES}.CreateConnectorRequest", _SCALARS, ("config", "name", "initial_state"))
+_CHANGES = _Target("an object", f"{_ENTITIES}.ConnectorOffsets", _SCALARS, ("offsets",))
+_CHANGE = _Target("an object", f"{_ENTITIES}.ConnectorOffset", _SCALARS, ("partition", "offset"))
+_CHANGE_LIST = _Target("an array", f"java.util.ArrayList<{_ENTITIES}.ConnectorOffset>")
+_ANY_MAP = _Target("an object", "java.util.LinkedHashMap<java.lang.String,java.lang.Object>", (_STRING,))
+_TEXT_MAP = _Target("an object", "java.util.LinkedHashMap<java.lang.String,java.lang.String>", (_STRING,))
+_TEXT_MAPS = _Target("an array", "java.util.ArrayList<java.util.Map<java.lang.String,java.lang.String>>")
+_TEXT = _Target("a string", "java.lang.String")
+_INITIAL_STATE = f"{_ENTITIES}.CreateConnectorRequest$InitialState"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +169,26 @@ def read_offsets(body: bytes) -> list[ConnectorOffset]:
 
 def _read(body: bytes, shape: Callable[[Any, str], T], expected: str, *, numbers_as_text: bool = True) -> T:
     with _ONE_AT_A_TIME, _without_collections():
-        value = _parse(body, numbers_as_text=numbers_as_text) if body.strip() else None
+        try:
+            value = _parse(body, numbers_as_text=numbers_as_text) if body.strip() else None
+        except UnreadableRequest as invalid:
+            _refuse_earlier(invalid, shape, numbers_as_text=numbers_as_text)
+            raise
         if value is None:
             raise UnreadableRequest(f"The request has no body; {expected} is expected")
         return shape(value, _BODY)
+
+
+def _refuse_earlier(invalid: UnreadableRequest, shape: Callable[[Any, str], T], *, numbers_as_text: bool) -> None:
+    """Raise the error of a value before that of the syntax, as Jackson does, which reads one value after the other."""
+    if not isinstance(error := invalid.__cause__, json.JSONDecodeError) or error.pos > _MOST_READ_AGAIN:
+        return
+    before = error.doc[: error.pos].rstrip().removesuffix(",").encode(errors="surrogatepass")
+    try:
+        value = _parse(before + closing_brackets(before), numbers_as_text=numbers_as_text)
+    except UnreadableRequest:
+        return  # it ends within a value, which Jackson does not refuse before its end
+    shape(value, _BODY)
 
 
 @contextmanager
@@ -105,7 +205,7 @@ def _without_collections() -> Iterator[None]:
 
 
 def _parse(body: bytes, *, numbers_as_text: bool) -> Any:
-    number = str if numbers_as_text else None
+    number = _Number if numbers_as_text else None
     try:
         return json.loads(body, parse_int=number, parse_float=number, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -117,29 +217,45 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"`{name}` is not a JSON value")
 
 
-def _array(value: Any, place: str, item: Callable[[Any, str], T]) -> list[T]:
+def _kind(value: Any) -> _Kind:
+    match value:
+        case dict():
+            return _OBJECT
+        case list():
+            return _ARRAY
+        case bool():
+            return _TRUE if value else _FALSE
+        case _Number():
+            return _WHOLE if value.lstrip("-").isdecimal() else _FRACTION
+        case int():
+            return _WHOLE
+        case float():
+            return _FRACTION
+        case _:
+            return _STRING
+
+
+def _array(value: Any, place: str, target: _Target, item: Callable[[Any, str], T]) -> list[T]:
     if not isinstance(value, list):
-        raise _unexpected(place, "an array", value)
+        raise target.refuse(value, place)
     return [item(one, _inside(place, number)) for number, one in enumerate(value)]
 
 
-def _object(value: Any, place: str) -> dict[str, Any]:
+def _object(value: Any, place: str, target: _Target = _ANY_MAP) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _unexpected(place, "an object", value)
+        raise target.refuse(value, place)
     return value
 
 
-def _fields(value: Any, place: str, known: Iterable[str]) -> dict[str, Any]:
-    for field in (document := _object(value, place)):
-        if field not in known:
-            properties = ", ".join(f'"{name}"' for name in known)
-            unknown = f'Unrecognized field "{_inside(place, field)}"; see the known properties of {properties}'
-            raise UnreadableRequest(unknown)
+def _fields(value: Any, place: str, target: _Target) -> dict[str, Any]:
+    for field in (document := _object(value, place, target)):
+        if field not in target.fields:
+            raise target.refuse_field(field, _inside(place, field))
     return document
 
 
 def _create_request(value: Any, place: str) -> CreateConnectorRequest:
-    fields = _fields(value, place, ("name", "config", "initial_state"))
+    fields = _fields(value, place, _REQUEST)
     return CreateConnectorRequest(
         _if_any(fields.get("name"), "name", _text),
         _if_any(fields.get("config"), "config", _config),
@@ -148,39 +264,43 @@ def _create_request(value: Any, place: str) -> CreateConnectorRequest:
 
 
 def _configs(value: Any, place: str) -> list[ConfigMap]:
-    return _array(value, place, _config)
+    return _array(value, place, _TEXT_MAPS, _config)
 
 
 def _offsets(value: Any, place: str) -> list[ConnectorOffset]:
-    offsets = _fields(value, place, ("offsets",)).get("offsets")
-    return [] if offsets is None else _array(offsets, "offsets", _offset)
+    offsets = _fields(value, place, _CHANGES).get("offsets")
+    return [] if offsets is None else _array(offsets, "offsets", _CHANGE_LIST, _offset)
 
 
 def _config(value: Any, place: str) -> ConfigMap:
-    return {
-        key: None if text is None else _text(text, _inside(place, key)) for key, text in _object(value, place).items()
-    }
+    texts = _object(value, place, _TEXT_MAP)
+    return {key: None if text is None else _text(text, _inside(place, key)) for key, text in texts.items()}
 
 
 def _text(value: Any, place: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str):
-        raise _unexpected(place, "a string", value)
-    return value
+        raise _TEXT.refuse(value, place)
+    return str(value)
 
 
 def _state(value: Any, place: str) -> DesiredState:
-    try:
-        return DesiredState[value.upper()]
-    except (KeyError, AttributeError):
-        allowed = ", ".join(DesiredState.__members__)
-        raise UnreadableRequest(f"Cannot read {place}: `{value}` is none of {allowed}") from None
+    if isinstance(value, dict | list):
+        raise _Target("a string", _INITIAL_STATE).refuse(value, place)
+    name = _text(value, place).upper()
+    if name not in DesiredState.__members__:
+        raise UnreadableRequest(
+            f"Cannot construct instance of `{_INITIAL_STATE}`, problem: No enum constant "
+            f"{_INITIAL_STATE.replace('$', '.')}.{name}\n at {place}: `{value}` is none of "
+            f"{', '.join(DesiredState.__members__)}"
+        )
+    return DesiredState[name]
 
 
 def _offset(value: Any, place: str) -> ConnectorOffset:
-    fields = _fields(value, place, ("partition", "offset"))
-    partition, offset = (_if_any(fields.get(name), _inside(place, name), _object) for name in ("partition", "offset"))
+    fields = _fields(value, place, _CHANGE)
+    partition, offset = (_if_any(fields.get(name), _inside(place, name), _object) for name in _CHANGE.fields)
     return ConnectorOffset(partition, offset)
 
 
@@ -190,8 +310,3 @@ def _if_any(value: Any, place: str, read: Callable[[Any, str], T]) -> T | None:
 
 def _inside(place: str, name: str | int) -> str:
     return str(name) if place == _BODY else f"{place}.{name}"
-
-
-def _unexpected(place: str, expected: str, value: Any) -> UnreadableRequest:
-    kind = JSON_KINDS.get(type(value), "a string")
-    return UnreadableRequest(f"Cannot read {place}: expected {expected}, got {kind}")

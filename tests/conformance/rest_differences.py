@@ -17,12 +17,14 @@ class Difference:
         ours: our status.
         says: a text that our body holds.
         reason: why.
+        same_sentence: whether both messages begin with the same line.
     """
 
     parts: frozenset[str]
     ours: int
     says: str
     reason: str
+    same_sentence: bool = False
 
 
 def _body(ours: int, says: str, reason: str) -> Difference:
@@ -31,6 +33,14 @@ def _body(ours: int, says: str, reason: str) -> Difference:
 
 def readable(says: str) -> Difference:
     return _body(500, says, "Java answers with the text of a Jackson or null pointer exception; ours is for people")
+
+
+def located(says: str) -> Difference:
+    """Jackson's sentence, and then the place in other words."""
+    reason = (
+        "Java goes on with line, column and a chain of classes, ours with the path to the value and what it should be"
+    )
+    return replace(_body(500, says, reason), same_sentence=True)
 
 
 NO_BODY = readable("The request has no body")
@@ -63,19 +73,19 @@ DIFFERENCES: Mapping[str, Difference] = {
     "create, nothing": NO_BODY,
     "create, null": NO_BODY,
     "create, cut off": NO_JSON,
-    "create, array": readable("Cannot read the body: expected"),
-    "create, number": readable("Cannot read the body: expected"),
+    "create, array": located("at the body: expected"),
+    "create, number": located("at the body: expected"),
     "create, no config": readable("`config` is missing"),
-    "create, unknown field": readable('Unrecognized field "nam"'),
-    "create, config is array": readable("Cannot read config: expected"),
-    "create, value is object": readable("Cannot read config.n: expected a string, got an object"),
-    "create, value is array": readable("Cannot read config.n: expected a string, got an array"),
-    "create, bad initial state": readable("`bad` is none of RUNNING, PAUSED, STOPPED"),
-    "create, number as initial state": readable("`3` is none of RUNNING, PAUSED, STOPPED"),
+    "create, unknown field": located("at nam"),
+    "create, config is array": located("at config: expected an object, got an array"),
+    "create, value is object": located("at config.n: expected a string, got an object"),
+    "create, value is array": located("at config.n: expected a string, got an array"),
+    "create, bad initial state": located("at initial_state: `bad` is none of RUNNING, PAUSED, STOPPED"),
+    "create, number as initial state": located("at initial_state: `3` is none of RUNNING, PAUSED, STOPPED"),
     "put, nothing": NO_BODY,
     "put, null": NO_BODY,
     "put, blank": NO_BODY,
-    "put, text": readable("Cannot read the body: expected"),
+    "put, text": located("at the body: expected"),
     "put, broken": NO_JSON,
     "put, more behind": NO_JSON,
     "put, NaN": NO_JSON,
@@ -84,16 +94,16 @@ DIFFERENCES: Mapping[str, Difference] = {
     "put, bare comma": NO_JSON,
     "put, leading zero": NO_JSON,
     "put, raw tab": NO_JSON,
-    "put, array inside": readable("Cannot read a: expected a string, got an array"),
+    "put, array inside": located("at a: expected a string, got an array"),
     "level, nothing": NO_BODY,
-    "level, array": readable("Cannot read the body: expected"),
+    "level, array": located("at the body: expected"),
     "validate, nothing": NO_BODY,
     "patch, nothing": NO_BODY,
     "offsets alter, nothing": NO_BODY,
-    "offsets alter, no list": readable("Cannot read offsets: expected"),
+    "offsets alter, no list": located("at offsets: expected an array, got an object"),
     "offsets alter, null inside": readable("Cannot read offsets.0: expected"),
-    "offsets alter, unknown field": readable('Unrecognized field "offset"'),
-    "offsets alter, number as offset": readable("Cannot read offsets.0.offset: expected"),
+    "offsets alter, unknown field": located("at offset"),
+    "offsets alter, number as offset": located("at offsets.0.offset: expected an object, got a"),
     "no class, put": _body(
         400, "Connector config {a=1, name=i} contains no connector type", "Java prints the keys in hash order"
     ),

@@ -157,7 +157,13 @@ def problems(step: str, java: Seen, ours: Seen, allowed: Difference | None) -> l
         found.append(f"{step}: no difference any more in {sorted(gone)}")
     if allowed and (ours.status != allowed.ours or allowed.says not in str(ours.body)):
         found.append(f"{step}: ours is not as listed: {ours}")
+    if allowed and allowed.same_sentence and _sentence(java) != _sentence(ours):
+        found.append(f"{step}: the first line is another:\n  java {_sentence(java)!r}\n  ours {_sentence(ours)!r}")
     return found
+
+
+def _sentence(seen: Seen) -> str:
+    return str(dict(seen.body)["message"]).partition("\n")[0]
 
 
 def _comparable(step: Step, text: str) -> Any:

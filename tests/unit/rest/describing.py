@@ -25,6 +25,7 @@ a worker takes more than the description promises, and refuses what only a plugi
 
 JAVAS_500 = re.compile(
     r"The request has no (body|connector configuration)|The request body is not valid JSON|Cannot read |"
+    r"Cannot deserialize value of type |Cannot construct instance of |"
     r"Unrecognized field |org\.apache\.kafka\.connect\.runtime\.rest\.errors\.BadRequestException: Connector config "
 )
 """Texts of errors that Java's worker too answers with 500: what it cannot read, or validate without a class."""

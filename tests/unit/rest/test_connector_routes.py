@@ -97,7 +97,11 @@ def test_create_of_an_existing_name_is_409(ask: Asking) -> None:
         (b'{"config":{"a":NaN}}', "`NaN` is not a JSON value"),
         (b'{"config":"\xff"}', "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
-        (b"[]", "Cannot read the body: expected an object"),
+        (
+            b"[]",
+            "Cannot deserialize value of type `org.apache.kafka.connect.runtime.rest.entities.CreateConnectorRequest` "
+            "from Array value (token `JsonToken.START_ARRAY`)\n at the body: expected an object, got an array",
+        ),
         (b'{"name":"x"}', "`config` is missing"),
         (b'{"nam":"x","config":{}}', 'Unrecognized field "nam"'),
         (b'{"name":"x","config":[]}', "config: expected an object, got an array"),
