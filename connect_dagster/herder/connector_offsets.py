@@ -194,9 +194,12 @@ class OffsetEditor:
         except ValueError as error:  # a partition that no topic can have
             raise ConnectError(text) from error
         for one in answer[group].result(self._seconds).topic_partitions or ():
-            if one.error is not None:
-                # The user gets Java's words; why is in the log, with the request's stack.
-                raise ConnectError(text) from KafkaException(one.error)
+            if one.error is None:
+                continue
+            if one.error.code() in _ZOMBIES:
+                raise KafkaException(one.error)
+            # The user gets Java's words; why is in the log, with the request's stack.
+            raise ConnectError(text) from KafkaException(one.error)
 
     def _drop(self, info: ConnectorInfo, dropped: list[tuple[str, int]]) -> None:
         try:

@@ -77,13 +77,15 @@ def test_a_partition_without_an_offset_and_a_group_that_does_not_exist(group: Gr
     assert group.committed() == {0: (5, "kept")}
 
 
-def test_a_group_with_members_is_left_alone(group: Group) -> None:
+@pytest.mark.parametrize("offsets", [{0: None}, {0: 3}, {0: 3, 1: 4}, {0: None, 1: 4}])
+def test_a_group_with_members_is_left_alone(group: Group, offsets: dict[int, int | None]) -> None:
+    """An alteration failed in other words, after which clients do not try again: the brokers refuse each partition."""
     group.commit(5, 6)
     member = group.consumer()
     member.subscribe([group.topic])
     while not member.assignment():
         member.poll(0.1)
     with pytest.raises(ConnectError, match="either because its tasks haven't stopped completely yet"):
-        group.alter({0: None})
+        group.alter(offsets)
     member.close()
     assert group.committed() == {0: (5, "kept"), 1: (6, "kept")}
