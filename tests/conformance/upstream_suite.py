@@ -39,7 +39,9 @@ class Outcome:
     report: str
 
 
-def run_class(name: str, worker_command: Sequence[str | Path], folder: Path, plugins: Path = PLUGINS) -> Outcome:
+def run_class(
+    name: str, worker_command: Sequence[str | Path], folder: Path, plugins: Path = PLUGINS, methods: Sequence[str] = ()
+) -> Outcome:
     """Run a test class of the suite.
 
     Args:
@@ -47,6 +49,7 @@ def run_class(name: str, worker_command: Sequence[str | Path], folder: Path, plu
         worker_command: starts a worker; gets its property file as the last argument.
         folder: for all files and logs of the run.
         plugins: the workers' plugin path.
+        methods: the names of those that are run, all where there are none.
 
     Raises:
         subprocess.TimeoutExpired: the class took longer than `SECONDS`.
@@ -62,7 +65,8 @@ def run_class(name: str, worker_command: Sequence[str | Path], folder: Path, plu
         "org.slf4j.simpleLogger.logFile": folder / "suite.log",
     }
     options = [f"-D{key}={value}" for key, value in settings.items()]
-    console = ["execute", "--disable-banner", "--disable-ansi-colors", "--details=tree", f"--select-class={name}"]
+    selected = [f"--select-method={name}#{method}" for method in methods] or [f"--select-class={name}"]
+    console = ["execute", "--disable-banner", "--disable-ansi-colors", "--details=tree", *selected]
     files = [f"--reports-dir={folder}", f"--redirect-stdout={folder / 'suite.out'}"]
     launcher = ["-cp", class_path, "org.junit.platform.console.ConsoleLauncher", *console, *files]
     tree = folder / "tree.txt"
