@@ -274,13 +274,15 @@ class DistributedConfig(WorkerConfig):
 
     @property
     def has_exactly_once_sources(self) -> bool:
-        """Return whether source tasks write their records and offsets in transactions."""
         return self.exactly_once_source_support.lower() == "enabled"
 
     @property
-    def transactional_id_prefix(self) -> str | None:
-        """Return the begin of the transactional ids of source tasks (Java: ``Worker.taskTransactionalId``)."""
-        return f"{self.group_id}-" if self.has_exactly_once_sources else None
+    def transactional_id_prefix(self) -> str:
+        """Return the begin of the transactional ids of source tasks (Java: ``Worker.taskTransactionalId``).
+
+        Not of this worker's alone: in a rolling change a leader with ``preparing`` fences those of others.
+        """
+        return f"{self.group_id}-"
 
     def topic_settings(self, prefix: str) -> dict[str, str]:
         """Return the settings beyond the worker's own for one of the three topics, such as ``config.storage.``."""

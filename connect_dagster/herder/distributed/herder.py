@@ -275,7 +275,7 @@ class DistributedHerder(WorkerHerder):
     def _without_writers(self, name: str) -> ConnectorInfo:
         """Return a stopped connector whose former tasks can write no more, where they do so in transactions."""
         info = self._ask(lambda: self._stopped(name))
-        if info.type is ConnectorType.SOURCE and self._worker.config.transactional_id_prefix is not None:
+        if info.type is ConnectorType.SOURCE and self._worker.config.has_exactly_once_sources:
             self._group.fencing.fence(name)
             info = self._ask(lambda: self._stopped(name))
         return info

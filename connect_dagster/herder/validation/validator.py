@@ -173,7 +173,7 @@ class Validator:
             if self._worker_group is not None:
                 values = _with_group_errors(config, values, self._worker_group)
         elif self._worker_group is not None:
-            enabled = self._worker.transactional_id_prefix is not None
+            enabled = self._worker.has_exactly_once_sources
             add_exactly_once_errors(described.plugin, config, values, enabled=enabled)
         values = _with_null_errors(config, values)
         # Before the connector's own part is put together, because errors of converters go to the framework's keys.

@@ -280,9 +280,14 @@ class WorkerConfig(ConfigDef):
         return self.with_prefix(prefix)
 
     @property
-    def transactional_id_prefix(self) -> str | None:
-        """Return the begin of transactional ids of source tasks; ``None`` where these write without transactions."""
-        return None
+    def has_exactly_once_sources(self) -> bool:
+        """Return whether source tasks write their records and offsets in transactions."""
+        return False
+
+    @property
+    def transactional_id_prefix(self) -> str:
+        """Return the begin of transactional ids of source tasks, those of other workers of the group included."""
+        return ""
 
     @property
     def client_settings(self) -> dict[str, str]:

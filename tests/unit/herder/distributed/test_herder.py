@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
@@ -15,6 +16,7 @@ from connect_dagster.herder.interface import (
     RestartRequest,
     StoredConfig,
 )
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.protocol.config_records import (
     SessionKey,
     commit_value,
@@ -26,6 +28,7 @@ from connect_dagster.protocol.signature import RequestSignature
 from connect_dagster.protocol.states import State, Status, TargetState, TaskId
 from connect_dagster.protocol.status_records import status_value, task_key
 from connect_dagster.storage.topic_log import TopicMissingError
+from connect_dagster.worker import worker
 from tests.unit.herder.distributed.memory_group import MemoryGroup, OneWorker
 from tests.unit.protocol.kcat_records import RECORDS
 
@@ -777,3 +780,31 @@ def test_outdated_values_wait_for_a_rebalance(group: MemoryGroup, alone: OneWork
     alone.worker.on_outdated()
     group.settle()
     assert alone.worker.calls == ["stop c-0", "start c-0"]
+
+
+# Fencing
+
+
+@pytest.mark.parametrize("support", ["disabled", "preparing"])
+def test_a_leader_fences_tasks_of_workers_that_are_ahead_of_it(support: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a rolling change workers with tasks in transactions ask a leader that has none."""
+    fenced: list[list[str]] = []
+
+    def fence(producers: Iterable[Settings], seconds: float) -> None:
+        fenced.append([settings["transactional.id"] for settings in producers])
+
+    monkeypatch.setattr(worker, "fence_producers", fence)
+    group = MemoryGroup(exactly_once_source_support=support, connect_protocol="compatible")
+    leader = group.add()
+    group.settle()
+    create(group, "a", 3)
+    leader.herder.fence_zombies("a", None)
+    assert fenced == []  # tasks that nobody has recorded had no transactions
+    for count in (2, 1, 1):
+        leader.herder.put_task_configs("a", tasks("a", count), None)
+        for _ in range(2):  # the second has nothing to do
+            leader.herder.fence_zombies("a", None)
+    ids = [f"{group.config.group_id}-a-{number}" for number in range(3)]
+    assert fenced == [ids, ids[:2]]
+    counts = [value for key, value in group.topics.records[CONFIGS] if key == b"tasks-fencing-a"]
+    assert counts == [b'{"task-count":%d}' % count for count in (3, 2, 1, 1)]
