@@ -20,6 +20,8 @@ RESTART = "restart-connector-"
 FENCING = "tasks-fencing-"
 SESSION_KEY = "session-key"
 LOGGER = "logger-cluster-"
+# A group's leader alone writes such records.
+_OF_LEADERS = (CONNECTOR, TASK, COMMIT, RESTART, FENCING, SESSION_KEY)
 
 _MAX_INT = 2**31 - 1
 _MAX_DIGITS = len(str(_MAX_INT))
@@ -41,6 +43,11 @@ class SessionKey:
 
     def __repr__(self) -> str:
         return f"SessionKey(key=[hidden], algorithm={self.algorithm!r}, creation_timestamp={self.creation_timestamp})"
+
+
+def is_of_leader(key: str) -> bool:
+    """Return whether the leader of a group alone writes records with the key (Java: ``sendPrivileged``)."""
+    return key.startswith(_OF_LEADERS)
 
 
 def target_state_key(connector: str) -> str:

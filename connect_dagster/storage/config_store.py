@@ -22,7 +22,7 @@ from connect_dagster.protocol.config_state import ClusterConfigState, ConfigTabl
 from connect_dagster.protocol.states import TargetState, TaskId
 from connect_dagster.storage.fencable_writer import FencableWriter
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
-from connect_dagster.storage.topic_log import Entry, Headers, OpenLog, Send, TopicLog, always
+from connect_dagster.storage.topic_log import READ_COMMITTED, Entry, Headers, OpenLog, Send, TopicLog, always
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +62,10 @@ class ConfigStore:
         self._lock = threading.Lock()
         self._started = False
         own = {**settings, "client.id": settings["client.id"] + "configs"}
+        # Key and offset of the last record, where a leader wrote it after the start.
+        self._last_of_leader: tuple[str, int] | None = None
+        # A reader of committed records reads one of a transaction only behind the marker, which has an offset as well.
+        self._sees_markers = settings.get("isolation.level") == READ_COMMITTED
         self._log = open_log(topic.name, own, admin, self._take, permitted)
         self._leaders = None if fencing_id is None else FencableWriter(topic.name, own, fencing_id)
 
@@ -125,7 +129,16 @@ class ConfigStore:
         Raises:
             TimeoutError: it took longer.
         """
-        self._log.read_to_end(timeout_seconds)
+        ends = self._log.read_to_end(timeout_seconds)
+        if self._sees_markers and (last := self._last_of_leader) is not None and ends.get(0) == last[1] + 1:
+            self._sees_markers = False  # once is enough
+            log.warning(
+                "A leader of this group has written '%s' to config topic '%s' without a transaction, although this "
+                "worker has exactly.once.source.support=enabled: records of a source may come twice when that worker "
+                "loses the group. Set exactly.once.source.support to preparing or enabled on all workers of the group",
+                last[0],
+                self._topic.name,
+            )
 
     def put_connector(self, name: str, config: Mapping[str, str | None], target: TargetState | None = None) -> None:
         """Create a connector or change its configuration.
@@ -197,11 +210,13 @@ class ConfigStore:
     def _take(
         self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
     ) -> None:
+        text = None if key is None else key.decode(errors="replace")
         with self._lock:
-            applied = self._table.apply(None if key is None else key.decode(errors="replace"), value, offset)
+            applied = self._table.apply(text, value, offset)
         if applied.problem is not None:
             log.error("Left out in config topic '%s': %s", self._topic.name, applied.problem)
         if self._started:
+            self._last_of_leader = (text, offset) if text is not None and records.is_of_leader(text) else None
             for event in applied.events:
                 self._listener(event)
 

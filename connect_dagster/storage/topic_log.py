@@ -84,7 +84,7 @@ class SharedLog(Protocol):
     def write(self, entries: Sequence[Entry], timeout: float, send: Send | None = None) -> None: ...
     def append(self, entries: Sequence[Entry], timeout: float) -> None: ...
     def flush(self, timeout: float) -> bool: ...
-    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None: ...
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> Mapping[int, int]: ...
 
 
 OpenLog = Callable[[str, Settings, TopicAdmin, OnRecord, Callable[[], bool]], SharedLog]
@@ -281,8 +281,10 @@ class TopicLog:
                 return False
         return True
 
-    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None:
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> Mapping[int, int]:
         """Wait until all records that are in the topic now have been passed to the callback.
+
+        Returns the ends by partition, which count the markers of transactions.
 
         Args:
             timeout: seconds.
@@ -298,6 +300,7 @@ class TopicLog:
         looks, before = self._looks, dict(self._positions)
         ends = self._retried(lambda seconds: self._ends_of_existing(seconds, past_transactions), deadline)
         self._await(ends, deadline, looks if any(end < before.get(n, 0) for n, end in ends.items()) else None)
+        return ends
 
     def _ends_of_existing(self, seconds: float, past_transactions: bool) -> dict[int, int]:
         """Return the ends of a topic that exists."""

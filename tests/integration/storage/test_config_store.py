@@ -143,6 +143,26 @@ def test_a_fencable_leader_has_read_what_it_wrote(
     assert len(ends_asked) == 20  # once for each set of tasks, so that no record of another leader is missed
 
 
+def test_a_leader_without_transactions_is_named_once(stores: Stores, caplog: pytest.LogCaptureFixture) -> None:
+    """A worker with tasks in transactions warns of a leader that has not been prepared for them."""
+    leader, plain = stores.config(fencing_id=FENCING_ID), stores.config()
+    plain.put_connector("before", CONFIG)
+    enabled = stores.config(fencing_id=FENCING_ID, isolation=READ_COMMITTED)
+    enabled.refresh(SECONDS)
+    leader.claim_write_privileges()
+    leader.put_connector("kc-src", CONFIG)
+    enabled.refresh(SECONDS)
+    plain.put_target_state("kc-src", TargetState.PAUSED)  # which any worker writes
+    enabled.refresh(SECONDS)
+    assert "without a transaction" not in caplog.text
+    for _ in range(2):
+        plain.put_task_count_record("kc-src", 1)
+        enabled.refresh(SECONDS)
+    (warned,) = [text for text in caplog.messages if "without a transaction" in text]
+    topic = stores.config_topic.name
+    assert warned.startswith(f"A leader of this group has written 'tasks-fencing-kc-src' to config topic '{topic}' wit")
+
+
 def test_a_later_leader_fences_out_a_former_one(stores: Stores) -> None:
     former, later = (stores.config(fencing_id=FENCING_ID) for _ in range(2))
     refused = r"^Failed to write to config topic; this may be due to a transient error and the request can be safely"

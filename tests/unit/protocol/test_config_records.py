@@ -143,3 +143,9 @@ def test_no_record_is_fatal(value: bytes | str) -> None:
     for offset, key in enumerate([*keys, "session-key", "session-key-", "logger-cluster-a", "unknown", "", None]):
         table.apply(key, raw, offset)
     assert table.snapshot().connectors() == frozenset()
+
+
+def test_leaders_alone_write_what_decides_on_work() -> None:
+    keys = ["connector-a", "task-a-0", "commit-a", "restart-connector-a", "tasks-fencing-a", "session-key"]
+    assert all(map(records.is_of_leader, keys))
+    assert not any(map(records.is_of_leader, ["target-state-a", "logger-cluster-a", "other"]))

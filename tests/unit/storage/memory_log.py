@@ -121,12 +121,13 @@ class MemoryLog:
     def flush(self, timeout: float) -> bool:
         return True
 
-    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> None:
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> dict[int, int]:
         if self.topic in self._topics.deleted:
             raise TopicMissingError(self.topic)
         if self.topic in self._topics.away:
             raise TimeoutError(f"Topic '{self.topic}' was not read up to its end in time")
         self.read()
+        return {0: self._position}
 
     def read(self) -> None:
         """Hand on all new records."""
