@@ -10,16 +10,15 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import certifi
 import requests
-from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase, HTTPBasicAuth
 
 import connect_dagster
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.security.key_stores import KeyStore, read_pem, read_store
+from connect_dagster.kafka.security.tls_adapter import TlsAdapter
 from connect_dagster.kafka.security.tls_stores import TlsStores, load_key
 
 
@@ -71,7 +70,7 @@ class Access:
         session.auth = self._authentication()
         session.verify = self.verify
         if url.lower().startswith("https:"):
-            session.mount("https://", _TlsAdapter(self._tls()))
+            session.mount("https://", TlsAdapter(self._tls()))
         elif self.cert_file is not None:
             raise ConfigError(f"The client certificate {self.cert_file} is shown to addresses with https only")
         return session
@@ -125,20 +124,6 @@ class _Bearer(AuthBase):
             raise ConfigError("The bearer token is empty" if file is None else f"The token file {file} is empty")
         request.headers["Authorization"] = f"Bearer {token}"
         return request
-
-
-class _TlsAdapter(HTTPAdapter):
-    """requests', whose connections take their certificates from a context alone."""
-
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self._context = context
-        super().__init__()
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
-
-    def cert_verify(self, *_: Any) -> None:
-        """Add nothing: requests would trust its own authorities as well."""
 
 
 def _text_of(file: str) -> str:

@@ -6,23 +6,17 @@ the worker's certificate. Independent of what an identity may do.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from joserfc import jwt
-from joserfc.errors import ExpiredTokenError, JoseError
-from joserfc.jwk import KeySet
+from joserfc.errors import ExpiredTokenError, InvalidKeyIdError, JoseError
 
-from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.security.principal_rules import SETTING, PrincipalRules
 from connect_dagster.rest.basic_auth import is_known, user_and_password
-
-log = logging.getLogger(__name__)
+from connect_dagster.rest.signing_keys import SigningKeys
 
 # Signatures with a public key: with a shared secret everyone who checks a token could make one.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -35,67 +29,46 @@ class UnknownIdentity(Exception):
 
     Attributes:
         by_token: whether a bearer token was refused.
+        renewal: the end of a renewal of the signing keys, after which the token may be valid.
     """
 
-    def __init__(self, message: str, *, by_token: bool = False) -> None:
+    def __init__(self, message: str, *, by_token: bool = False, renewal: Future[None] | None = None) -> None:
         super().__init__(message)
         self.by_token = by_token
+        self.renewal = renewal
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tokens:
-    """JSON Web Tokens (RFC 7519), checked with the keys of their issuer (RFC 7517).
+    """JSON Web Tokens (RFC 7519), checked with the keys of their issuer.
 
     Attributes:
-        file: JSON Web Key Set; read again when its content changes.
+        keys: of those who issue them.
         claims: what the claims must be.
         subject: the claim with the name.
     """
 
-    file: str
+    keys: SigningKeys
     claims: Mapping[str, Any]
     subject: str
-    _read: tuple[str, KeySet] | None = field(default=None, init=False)
-
-    def check(self) -> None:
-        """Read the keys. Raises ConfigError when they cannot be read."""
-        self._read = self._keys()
 
     def name(self, token: str) -> str:
         """Return the name that a token has. Raises UnknownIdentity when it is not valid."""
         try:
-            claims = jwt.decode(token, self._current(), algorithms=list(_ALGORITHMS)).claims
+            claims = jwt.decode(token, self.keys.current(), algorithms=list(_ALGORITHMS)).claims
             jwt.JWTClaimsRegistry(leeway=_CLOCK_SKEW_SECONDS, exp={"essential": True}, **self.claims).validate(claims)
         except ExpiredTokenError:
             raise UnknownIdentity("The bearer token has expired", by_token=True) from None
+        except InvalidKeyIdError as error:
+            raise UnknownIdentity(
+                f"The bearer token is not valid: {error}", by_token=True, renewal=self.keys.renewal()
+            ) from None
         except (JoseError, ValueError) as error:
             raise UnknownIdentity(f"The bearer token is not valid: {error}", by_token=True) from None
         name = claims.get(self.subject)
         if not (isinstance(name, str) and name):
             raise UnknownIdentity(f"The bearer token has no claim '{self.subject}' with a name", by_token=True)
         return name
-
-    def _current(self) -> KeySet:
-        """Return the keys of the file as it is now; those that were read last while it cannot be read."""
-        try:
-            self._read = self._keys()
-        except ConfigError as error:
-            log.warning("%s; its last keys stay in use", error)
-        assert self._read
-        return self._read[1]
-
-    def _keys(self) -> tuple[str, KeySet]:
-        try:
-            content = Path(self.file).read_bytes()
-        except OSError as error:
-            raise ConfigError(f"Cannot read the keys in {self.file}: {error.strerror}") from error
-        digest = hashlib.sha256(content).hexdigest()
-        if self._read and self._read[0] == digest:
-            return self._read
-        try:
-            return digest, KeySet.import_key_set(json.loads(content))
-        except (JoseError, ValueError, LookupError, TypeError) as error:
-            raise ConfigError(f"The file {self.file} holds no JSON Web Key Set: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

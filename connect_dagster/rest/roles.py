@@ -6,6 +6,7 @@ rights of those before it.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from enum import IntEnum
@@ -17,16 +18,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connect_dagster.errors import ConfigError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.kafka.security.principal_rules import DEFAULT, SETTING, PrincipalRules
-from connect_dagster.plugin.config import ConfigDef, Importance, config_key
+from connect_dagster.plugin.config import ConfigDef, Importance, at_least, config_key
 from connect_dagster.plugin.rest_extension import ClusterState, RestExtension
 from connect_dagster.rest.exchange import Reply
 from connect_dagster.rest.identities import Identities, Tokens, UnknownIdentity
 from connect_dagster.rest.replies import response_of
+from connect_dagster.rest.signing_keys import EndpointKeys, FileKeys, SigningKeys
 
 PREFIX = "rest.roles."
 EVERYONE = "*"
 _USER = "User:"
 _TOKENS = f"{PREFIX}oauthbearer."
+_KEYS_SECONDS = 15.0
 
 
 class Role(IntEnum):
@@ -93,6 +96,20 @@ class RoleSettings(ConfigDef):
         importance=Importance.MEDIUM,
         doc="JSON Web Key Set with the public keys of those who issue bearer tokens (JWT); read again when it changes.",
     )
+    jwks_url: str | None = config_key(
+        f"{_TOKENS}jwks.endpoint.url",
+        default=None,
+        importance=Importance.MEDIUM,
+        doc="Address of the JSON Web Key Set, instead of a file; asked again after a time, and when a token is signed "
+        "with an unknown key.",
+    )
+    jwks_refresh_ms: int = config_key(
+        f"{_TOKENS}jwks.endpoint.refresh.ms",
+        default=3_600_000,
+        importance=Importance.LOW,
+        validator=at_least(1),
+        doc="Time in milliseconds after which that address is asked again.",
+    )
     expected_issuer: str | None = config_key(
         f"{_TOKENS}expected.issuer",
         default=None,
@@ -125,13 +142,18 @@ class RoleSettings(ConfigDef):
         return Identities(users, self._tokens(), PrincipalRules.parse(self.mapping_rules))
 
     def _tokens(self) -> Tokens | None:
-        if self.jwks_file is None:
+        if (keys := self._keys()) is None:
             return None
         expected = {"iss": self.expected_issuer, "aud": self.expected_audience}
         claims = {name: {"essential": True, "value": value} for name, value in expected.items() if value is not None}
-        tokens = Tokens(self.jwks_file, claims, self.subject_claim)
-        tokens.check()
-        return tokens
+        return Tokens(keys, claims, self.subject_claim)
+
+    def _keys(self) -> SigningKeys | None:
+        if self.jwks_url is None:
+            return None if self.jwks_file is None else FileKeys(self.jwks_file)
+        if self.jwks_file is not None:
+            raise ConfigError(f"Signing keys come from {_TOKENS}jwks.file or {_TOKENS}jwks.endpoint.url, not from both")
+        return EndpointKeys(self.jwks_url, self.with_prefix(_TOKENS), self.jwks_refresh_ms / 1000)
 
     def roles(self) -> Mapping[str, Role]:
         """Return the highest role of each name. Raises ConfigError when there is none, or one is malformed."""
@@ -163,13 +185,12 @@ class RoleRestExtension(RestExtension):
         return partial(self._serve, app)
 
     async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(scope)
+        refusal = await self._refusal(scope)
         await (app if refusal is None else response_of(refusal))(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Reply | None:
-        subject = scope.get("extensions", {}).get("tls", {}).get("client_cert_name")
+    async def _refusal(self, scope: Scope) -> Reply | None:
         try:
-            name = self._identities.name(Headers(scope=scope).get("authorization"), subject)
+            name = await self._name(scope)
         except UnknownIdentity as error:
             return self._unauthenticated(error)
         needed, own = required_role(scope["method"], scope["path"]), self._role(name)
@@ -179,6 +200,18 @@ class RoleRestExtension(RestExtension):
         return Reply.error(
             403, f"{_USER}{name} has {has}: {scope['method']} {scope['path']} needs {needed.name.lower()}"
         )
+
+    async def _name(self, scope: Scope) -> str:
+        """Return who sends a request; wait for new signing keys where the key of a token is unknown."""
+        subject = scope.get("extensions", {}).get("tls", {}).get("client_cert_name")
+        authorization = Headers(scope=scope).get("authorization")
+        try:
+            return self._identities.name(authorization, subject)
+        except UnknownIdentity as error:
+            if error.renewal is None:
+                raise
+            await asyncio.wait([asyncio.wrap_future(error.renewal)], timeout=_KEYS_SECONDS)
+        return self._identities.name(authorization, subject)
 
     def _role(self, name: str) -> Role | None:
         found = [self._roles[known] for known in (name, EVERYONE) if known in self._roles]

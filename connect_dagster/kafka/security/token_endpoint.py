@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
+from connect_dagster.kafka.security.tls_adapter import TlsAdapter
 from connect_dagster.kafka.security.tls_stores import TlsStores
 from connect_dagster.plugin.config import Type, parse_value
 
@@ -56,9 +56,10 @@ class TokenEndpoint:
         self._timeouts = self._seconds(connect, _TIMEOUT_MS), self._seconds(read, _TIMEOUT_MS)
         self._backoff = Backoff(self._seconds("sasl.login.retry.backoff.ms", 100))
         self._tries_seconds = self._seconds("sasl.login.retry.backoff.max.ms", 10_000)
+        tls = TlsStores.parse({name: value for name, value in options.items() if name.startswith("ssl.")})
         self._session = requests.Session()
         self._session.trust_env = False  # names in .netrc would replace the credentials
-        self._session.mount("https://", _TlsAdapter({k: v for k, v in options.items() if k.startswith("ssl.")}))
+        self._session.mount("https://", TlsAdapter(tls.client_context()))
 
     def by_secret(self) -> str:
         """Return a token for a client with its secret. Raises as :meth:`_asked`, or ConfigError without them."""
@@ -150,24 +151,3 @@ def _reason(response: requests.Response) -> str:
         return " ".join(str(found[name]) for name in ("error", "error_description") if name in found) or response.reason
     except (ValueError, TypeError):
         return " ".join(response.text.split())[:_RESPONSE_CHARACTERS] or response.reason
-
-
-class _TlsAdapter(HTTPAdapter):
-    """Connections with the certificates that the login module names, or the system's.
-
-    Args:
-        settings: ``ssl.*``.
-
-    Raises:
-        ConfigError: a store cannot be read.
-    """
-
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self._context = TlsStores.parse(settings).client_context()
-        super().__init__()
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
-
-    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Leave the trust to the context: the default sets the certificates of certifi."""
