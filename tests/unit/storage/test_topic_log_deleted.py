@@ -96,7 +96,7 @@ def test_nobody_waits_for_a_deleted_topic(log: TopicLog, admin: Admin, caplog: p
     """At fa6cb2e each write kept the herder's thread for half a minute, and so did each flush."""
     admin.id = None
     producer = cast("Any", log._producer)
-    attempts: list[Callable[[], None]] = [
+    attempts: list[Callable[[], object]] = [
         lambda: log.write([(b"k", b"1"), (b"k", b"2")], 30),
         lambda: log.append([(b"k", b"1")], 30),
         lambda: log.read_to_end(30),
