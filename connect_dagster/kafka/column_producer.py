@@ -21,6 +21,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.epoch_timestamps import EpochTimestamps
 from connect_dagster.kafka.librdkafka import Rebootstrap, library
 from connect_dagster.kafka.librdkafka_structs import (
     ANY_PARTITION,
@@ -29,6 +30,7 @@ from connect_dagster.kafka.librdkafka_structs import (
     FieldLists,
     are_plain,
     field_lists,
+    has_epoch,
     messages,
 )
 from connect_dagster.kafka.produce_loop import produce_rows
@@ -94,6 +96,7 @@ class ColumnProducer:
         on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
             ``None`` where nobody asks for these.
         tokens: of a login with OAUTHBEARER.
+        keeps_epoch: whether tables may have timestamp 0.
 
     Raises:
         OSError: the library was not found.
@@ -108,6 +111,8 @@ class ColumnProducer:
         on_error: Callable[[KafkaError], None],
         on_delivered: Delivered | None = None,
         tokens: ClientTokens | None = None,
+        *,
+        keeps_epoch: bool = False,
     ) -> None:
         self._library = library()
         self._rebootstrap = Rebootstrap(settings)
@@ -118,14 +123,15 @@ class ColumnProducer:
         self._tokens = tokens
         self._logger = client_logger()
         self._lock = threading.Lock()
-        self._handle: int | None = self._opened(settings)
+        self._epochs: EpochTimestamps | None = None
+        self._handle: int | None = self._opened(settings, keeps_epoch)
         self._library.set_log_queue(self._handle, None)
         self._queue = self._library.queue_get_main(self._handle)
         self._topics: dict[str, int] = {}
         self._held: list[pa.Table] = []
         self.serve()  # librdkafka asks for the first token at once
 
-    def _opened(self, settings: Mapping[str, object]) -> int:
+    def _opened(self, settings: Mapping[str, object], keeps_epoch: bool) -> int:
         library, error = self._library, ctypes.create_string_buffer(_ERROR_BYTES)
         config = library.conf_new()
         for name, value in {**settings, **self._reports()}.items():
@@ -134,6 +140,8 @@ class ColumnProducer:
                 library.conf_destroy(config)
                 raise ValueError(error.value.decode())
         library.conf_set_events(config, _EVENT_DELIVERY | _EVENT_LOG | _EVENT_ERROR | _EVENT_TOKEN)
+        if keeps_epoch:
+            self._epochs = EpochTimestamps(config)
         handle = library.new(_PRODUCER, config, error, _ERROR_BYTES)
         if not handle:
             library.conf_destroy(config)
@@ -149,7 +157,7 @@ class ColumnProducer:
         return all(name is not None and self._topic(name) for name in names)
 
     def produce(
-        self, table: pa.Table, topic: str | None, over: Callable[[], bool]
+        self, table: pa.Table, topic: str | None, over: Callable[[], bool], first: int = 0
     ) -> Iterator[tuple[int, str, KafkaError]]:
         """Queue records; the table is held until they are delivered.
 
@@ -157,12 +165,17 @@ class ColumnProducer:
             table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
             topic: of all of them, unless the table has a column for it.
             over: returns whether to give up.
+            first: number of the table's first record.
 
         Yields:
             Number, topic and error of each record that librdkafka does not take.
+
+        Raises:
+            ConnectError: librdkafka does not write timestamp 0.
         """
+        if self._epochs is None and has_epoch(table):
+            raise ValueError("This producer was not opened for timestamp 0")
         self._held.append(table)
-        first = 0
         for batch in table.to_batches(max_chunksize=_ROWS):
             names = _Topics.of(batch, topic)
             # produce_batch adds partition -1 to a transaction where a partition is chosen before the topic is known.
@@ -181,6 +194,8 @@ class ColumnProducer:
         row = 0
         while True:
             row, failed = produce_rows(self._handle, addresses, lists.counts, row)
+            if self._epochs is not None and self._epochs.failed():
+                raise ConnectError("Records with timestamp 0 cannot be written: this librdkafka keeps it elsewhere")
             if not failed:
                 return
             code = self._library.error_code(failed)
@@ -396,21 +411,28 @@ class LazyColumnProducer:
         self._settings = settings
         self._extra = extra
         self._callbacks = (on_failed, on_error, on_delivered)
+        self._keeps_epoch = False
         self._possible = True
         self.opened: ColumnProducer | None = None
         self.obstacle = ""
 
-    def get(self) -> ColumnProducer | None:
+    def get(self, *, keeps_epoch: bool = False) -> ColumnProducer | None:
         """Return the producer; ``None`` where records have to be produced one by one.
+
+        Args:
+            keeps_epoch: whether tables may have timestamp 0 from now on; a producer for others is closed.
 
         Raises:
             ConnectError: its login gets no token.
         """
+        if keeps_epoch and not self._keeps_epoch:
+            self._keeps_epoch = True
+            self.close()
         if self.opened is None and self._possible:
             tokens = client_tokens(self._settings)
             try:
                 config = {**to_librdkafka(ClientKind.PRODUCER, self._settings), **self._extra}
-                self.opened = ColumnProducer(config, *self._callbacks, tokens)
+                self.opened = ColumnProducer(config, *self._callbacks, tokens, keeps_epoch=self._keeps_epoch)
             except (OSError, AttributeError, ValueError) as error:
                 self._possible = False
                 self.obstacle = str(error)

@@ -14,7 +14,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException,
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.epoch_producer import EpochProducer, LazyEpochProducer
+from connect_dagster.kafka.epoch_producer import EpochProducer
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.dead_letter_headers import (
@@ -170,7 +170,7 @@ def replay(
     settings = client_settings(bootstrap)
     with brokers_errors():
         producer = clients.producer(settings, _SETTINGS)
-    epochs = LazyEpochProducer(settings)
+    epochs = EpochProducer(settings, lambda _, error: refused.append(error), _SETTINGS)
     known: set[str] = set()
 
     def delivered(letter: DeadLetter, topic: str) -> Callable[[KafkaError | None, Message], None]:
@@ -187,7 +187,12 @@ def replay(
         for letter in letters:
             topic = _target(letter, target)
             _require(bootstrap, topic, known, timeout)
-            _produce(producer, epochs, letter, topic, delivered(letter, topic))
+            if letter.timestamp == 0 and _is_possible(epochs):
+                producer.flush()  # the letters of both producers keep their order
+                _produce_at_epoch(epochs, letter, topic, refused)
+                delivered(letter, topic)(None, letter.message)
+            else:
+                _produce(producer, letter, topic, delivered(letter, topic))
             if refused:
                 break
     finally:
@@ -221,18 +226,10 @@ def _require(bootstrap: Bootstrap, topic: str, known: set[str], timeout: float) 
 
 def _produce(
     producer: Producer,
-    epochs: LazyEpochProducer,
     letter: DeadLetter,
     topic: str,
     report: Callable[[KafkaError | None, Message], None],
 ) -> None:
-    if letter.timestamp == 0:
-        with brokers_errors():
-            epoch = epochs.opened()
-        if epoch is not None:
-            producer.flush()  # the letters of both producers keep their order
-            report(_delivered(epoch, letter, topic), letter.message)
-            return
     words: dict[str, Any] = {"headers": letter.headers, "on_delivery": report}
     if letter.timestamp is not None:
         words["timestamp"] = letter.timestamp
@@ -246,8 +243,15 @@ def _produce(
             return
 
 
-def _delivered(epoch: EpochProducer, letter: DeadLetter, topic: str) -> KafkaError | None:
-    """Write a letter with timestamp 0; return the error of one that the brokers do not acknowledge."""
+def _is_possible(epochs: EpochProducer) -> bool:
     with brokers_errors():
-        receipt = epoch.produce(topic, letter.message.value(), letter.message.key(), letter.headers)
-    return receipt.error() if receipt.wait(_RECEIPT_SECONDS) else KafkaError(KafkaError._MSG_TIMED_OUT)
+        return epochs.possible()
+
+
+def _produce_at_epoch(epochs: EpochProducer, letter: DeadLetter, topic: str, refused: list[KafkaError]) -> None:
+    """Write a letter with timestamp 0, and note the error of one that the brokers do not acknowledge."""
+    record = {"topic": topic, "value": letter.message.value(), "key": letter.message.key(), "headers": letter.headers}
+    with brokers_errors():
+        epochs.produce(record)
+    if not epochs.flush(_RECEIPT_SECONDS):
+        refused.append(KafkaError(KafkaError._MSG_TIMED_OUT))

@@ -25,6 +25,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "conf_destroy": (None, _pointer),
     "conf_set": (_int, _pointer, _text, _text, _pointer, _size),
     "conf_set_events": (None, _pointer, _int),
+    "conf_interceptor_add_on_new": (_int, _pointer, _text, _pointer, _pointer),
     "new": (_pointer, _int, _pointer, _pointer, _size),
     "name": (_text, _pointer),
     "destroy": (None, _pointer),

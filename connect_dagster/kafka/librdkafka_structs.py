@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from connect_dagster.kafka.epoch_timestamps import SUBSTITUTE
+
 MESSAGE = np.dtype(
     {
         "names": ["err", "rkt", "partition", "payload", "len", "key", "key_len", "offset", "private"],
@@ -44,15 +46,21 @@ _FIELDS = (_TOPIC, _PARTITION, _VALUE, _KEY, _NUMBER, _TIMESTAMP)
 _PLAIN = frozenset({"value", "key", "topic", "partition"})
 _TEXTS = frozenset({pa.string(), pa.large_string()})
 _BYTES = _TEXTS | {pa.binary(), pa.large_binary()}
+_EPOCH = 0
 _NOW = 0  # what librdkafka takes for a record without a timestamp
 _NOTHING = ctypes.create_string_buffer(1)  # where an empty value is, as address 0 means null
 
 
 def suits_columns(table: pa.Table) -> bool:
-    """Return whether a table can be sent by columns: one of known types, without timestamp 0."""
+    """Return whether a table can be sent by columns: one of known types."""
     if "value" not in table.column_names:
         return False
     return all(_suits(name, table.column(name)) for name in table.column_names)
+
+
+def has_epoch(table: pa.Table) -> bool:
+    """Return whether a record has timestamp 0, which librdkafka takes for the current time."""
+    return "timestamp" in table.column_names and bool(pc.any(pc.equal(table.column("timestamp"), _EPOCH)).as_py())
 
 
 def _suits(name: str, column: pa.ChunkedArray) -> bool:
@@ -63,7 +71,7 @@ def _suits(name: str, column: pa.ChunkedArray) -> bool:
     if name in _PLAIN or column.null_count == len(column):
         return True
     if name == "timestamp":
-        return pa.types.is_int64(column.type) and not pc.any(pc.equal(column, _NOW)).as_py()
+        return pa.types.is_int64(column.type) and not pc.any(pc.equal(column, SUBSTITUTE)).as_py()
     return name == "headers" and _have_names(column)
 
 
@@ -119,6 +127,8 @@ class FieldLists:
 def field_lists(batch: pa.RecordBatch, first: int, topics: npt.NDArray[np.uint64]) -> FieldLists:
     """Build the fields of records over the buffers of a batch, which must outlive them.
 
+    Timestamp 0 becomes :data:`SUBSTITUTE`.
+
     Args:
         batch: columns ``value`` and perhaps ``key, partition, headers, timestamp``.
         first: number of its first record.
@@ -141,7 +151,8 @@ def field_lists(batch: pa.RecordBatch, first: int, topics: npt.NDArray[np.uint64
         fields["address"][of[_KEY]], fields["length"][of[_KEY]] = _places(batch.column("key"))
     fields["address"][of[_NUMBER]] = _privates(batch, first)
     if "timestamp" in names:
-        stamps = batch.column("timestamp").cast(pa.int64()).fill_null(_NOW)
+        stamps = batch.column("timestamp").cast(pa.int64())
+        stamps = pc.if_else(pc.equal(stamps, _EPOCH), SUBSTITUTE, stamps).fill_null(_NOW)
         fields["long"][of[_TIMESTAMP]] = stamps.to_numpy(zero_copy_only=False)
     held = _add_headers(fields, headers, starts, header_counts) if having else ()
     return FieldLists(fields, starts, counts, held)

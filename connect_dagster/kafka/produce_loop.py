@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from connect_dagster.kafka.librdkafka import library_file
+from connect_dagster.kafka.machine_code import compiled
 
 _NAME = "produce_rows"
 _LOOP = f"""
@@ -68,16 +68,8 @@ def produce_rows(
 
 @cache
 def _loop() -> Callable[..., int]:
-    """Compile the loop, in 0.1 s; a process without such records does not load the compiler."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.load_library_permanently(str(library_file()))
-    module = llvm.parse_assembly(_LOOP)
-    module.verify()
-    engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine())
-    engine.finalize_object()
+    """Compile the loop; a process without such records does not load the compiler."""
+    engine = compiled(_LOOP)
     address, number = ctypes.c_void_p, ctypes.c_int64
     kind = ctypes.CFUNCTYPE(number, address, address, address, number, number, address)
     loop = kind(engine.get_function_address(_NAME))

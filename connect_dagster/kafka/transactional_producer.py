@@ -12,6 +12,7 @@ from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.kafka.clients import is_refusal
 from connect_dagster.kafka.column_producer import Delivered, LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP
+from connect_dagster.kafka.librdkafka_structs import suits_columns
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.transactions import repeated
 
@@ -72,7 +73,7 @@ class TransactionalProducer:
             (lambda *place: self._on_delivered(*place)) if wants_places else None,
         )
         try:
-            producer = opener.get()
+            producer = opener.get(keeps_epoch=True)  # the offsets need the compiler anyway
         except ConnectError as error:
             raise ConnectError(f"The producer of {self._id} cannot log in: {error}") from error
         if producer is None:
@@ -114,9 +115,15 @@ class TransactionalProducer:
             topic: of all of them, unless the table has a column for it.
 
         Raises:
-            TransactionFailedError: the brokers refuse a record, or it was given up.
+            TransactionFailedError: the brokers or librdkafka refuse a record, or it was given up.
+            ConnectError: librdkafka does not write timestamp 0.
         """
         self._refused.clear()
+        if not suits_columns(table):
+            raise TransactionFailedError(
+                f"Records of {self._id} cannot be written in a transaction: the name of a header contains NUL or is "
+                f"null, or columns have other types than librdkafka takes: {table.schema.to_string()}"
+            )
         if not self._producer.knows(table, topic):
             raise TransactionFailedError(f"A topic of the records of {self._id} has no valid name")
         for _, name, error in self._producer.produce(table, topic, self._over):

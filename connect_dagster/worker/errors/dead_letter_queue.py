@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
-from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
+from connect_dagster.kafka.epoch_producer import EpochProducer, Record
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.protocol.dead_letter_headers import (
@@ -73,9 +73,8 @@ class DeadLetterQueue:
         self._settings = settings
         self._metrics = metrics
         self._masked = masked
-        self._undelivered: deque[tuple[dict[str, Any], KafkaError]] = deque()
-        self._receipts: deque[tuple[dict[str, Any], Receipt]] = deque()
-        self._epochs = LazyEpochProducer(producer)
+        self._undelivered: deque[tuple[Record, KafkaError]] = deque()
+        self._epochs = EpochProducer(producer, self._epoch_failed)
         self._warned_at = -_WARNING_SECONDS
         _ensure_topic(settings, admin)
         self._producer: Producer = clients.producer(
@@ -125,11 +124,11 @@ class DeadLetterQueue:
         self._producer.flush(_POLL_SECONDS)
         self._epochs.close()
 
-    def _produce(self, record: dict[str, Any]) -> None:
+    def _produce(self, record: Record) -> None:
         while True:
             try:
-                if record.get("timestamp") == 0 and (epoch := self._epochs.opened()) is not None:
-                    self._receipts.append((record, epoch.produce(**record)))
+                if record.get("timestamp") == 0 and self._epochs.possible():
+                    self._epochs.produce(record)
                 else:
                     self._producer.produce(**record)
             except BufferError:
@@ -137,19 +136,16 @@ class DeadLetterQueue:
                 continue
             except KafkaException as error:
                 self._take(record, error.args[0])
+            except ConnectError as error:  # of the producer for timestamp 0
+                self._failed(error)
             return
 
     def _flushed(self, while_running: Callable[[], bool]) -> bool:
         while self._producer.flush(_POLL_SECONDS):
             if not while_running():
                 return False
-        while self._receipts:
-            record, receipt = self._receipts[0]
-            if receipt.wait(_POLL_SECONDS):
-                self._receipts.popleft()
-                if (error := receipt.error()) is not None:
-                    self._take(record, error)
-            elif not while_running():
+        while not self._epochs.flush(_POLL_SECONDS):
+            if not while_running():
                 return False
         return True
 
@@ -170,7 +166,11 @@ class DeadLetterQueue:
             record |= {"headers": message.headers() or [], "timestamp": message.timestamp()[1]}
             self._take(record, error)
 
-    def _take(self, record: dict[str, Any], error: KafkaError) -> None:
+    def _epoch_failed(self, record: Record, error: KafkaError) -> None:
+        if error.code() not in GIVEN_UP:
+            self._take(record, error)
+
+    def _take(self, record: Record, error: KafkaError) -> None:
         """Keep a record that is sent again; report one that the brokers would refuse again."""
         if fault_of(error) is Fault.OTHER:
             self._failed(error)

@@ -21,8 +21,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.column_producer import LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
-from connect_dagster.kafka.epoch_producer import LazyEpochProducer, Receipt
-from connect_dagster.kafka.librdkafka_structs import suits_columns
+from connect_dagster.kafka.librdkafka_structs import has_epoch, suits_columns
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.worker.source.receipts import Places
 
@@ -66,17 +65,21 @@ class _Attempt:
     """The records that were given to the producers since the last flush.
 
     Attributes:
+        table: all records.
+        topic: of all of them, unless the table has a column for it.
+        by_columns: whether the last record was given to the producer by columns.
         unqueued: by topic, number and error of the first record not taken, or not delivered where that is known.
         failed: topic, key and value of records that were not delivered, and the error; the first of each partition.
-        receipts: number and topic of records with timestamp 0, with their acknowledgement.
         unplaced: topics and partitions whose records have offsets that no broker has named.
         rejected: numbers of the records whose own fault is proven.
         final: the first error that is true for all records.
     """
 
+    table: pa.Table = field(default_factory=lambda: pa.table({}))
+    topic: str | None = None
+    by_columns: bool = False
     unqueued: dict[str, tuple[int, KafkaError]] = field(default_factory=dict)
     failed: dict[tuple[str, int | None], tuple[bytes, bytes, KafkaError]] = field(default_factory=dict)
-    receipts: list[tuple[int, str, Receipt]] = field(default_factory=list)
     unplaced: set[tuple[str | None, int | None]] = field(default_factory=set)
     rejected: set[int] = field(default_factory=set)
     final: ConnectError | None = None
@@ -153,7 +156,6 @@ class RecordSender:
             settings, extras, self._row_failed, on_error, self._rows_delivered if places else None
         )
         self._places: Places | None = None
-        self._epochs = LazyEpochProducer(settings)
         self._attempt = _Attempt()
         self._warned_at = -_WARNING_SECONDS
 
@@ -174,7 +176,7 @@ class RecordSender:
         """
         self._has_given_up = False
         self._flushed()  # another producer may not overtake the records of an attempt that was given up
-        attempt = self._attempt = _Attempt()
+        attempt = self._attempt = _Attempt(table, topic)
         self._places = places
         self._produce(table, topic, tolerate)
         if self._flushed() and attempt.error() is not None:
@@ -202,7 +204,6 @@ class RecordSender:
     def close(self) -> None:
         """Close what :meth:`purge` cannot; by the thread that sends."""
         self._columns.close()
-        self._epochs.close()
 
     def _over(self) -> bool:
         """Return whether to give up, or whether it was so since the table came: records may have been left out."""
@@ -230,7 +231,7 @@ class RecordSender:
 
     def _try(self, group: Sequence[_Numbered]) -> tuple[str, KafkaError] | None:
         """Send records; return a topic and an error when not all of them are delivered."""
-        attempt = self._attempt = _Attempt()
+        attempt = self._attempt = _Attempt(self._attempt.table, self._attempt.topic)
         for number, record in group:
             if (error := self._produce_one(number, record)) is not None:
                 attempt.not_queued(number, record["topic"], error)
@@ -279,23 +280,14 @@ class RecordSender:
         columns = self._columns.opened
         while columns and not self._over() and attempt.final is None and not columns.flush(_POLL_SECONDS):
             pass
-        for number, topic, receipt in attempt.receipts:
-            while not self._over() and not receipt.wait(_POLL_SECONDS):
-                pass
-            if self._over():
-                break
-            if (error := receipt.error()) is not None:
-                attempt.not_queued(number, topic, error)
-            else:
-                self._rows_delivered(number, 1, *receipt.place)
-        attempt.receipts.clear()
         if attempt.final is not None:
             raise attempt.final
         return not self._over()
 
     def _produce(self, table: pa.Table, topic: str | None, tolerate: Tolerate) -> None:
-        suits = table.num_rows >= _LEAST_FOR_COLUMNS and suits_columns(table)
-        columns = self._columns.get() if suits else None
+        at_epoch = has_epoch(table)
+        suits = (at_epoch or table.num_rows >= _LEAST_FOR_COLUMNS) and suits_columns(table)
+        columns = self._columns.get(keeps_epoch=at_epoch) if suits else None
         if columns is not None and columns.knows(table, topic):
             for number, name, error in columns.produce(table, topic, self._over):
                 self._not_taken(number, next(_records(table.slice(number, 1), name)), error, tolerate)
@@ -330,14 +322,15 @@ class RecordSender:
 
     def _produce_one(self, number: int, record: Record) -> KafkaError | None:
         """Give a record to a producer; return the error of one that it does not take."""
-        at_epoch = record.get("timestamp") == 0
-        if at_epoch != bool(self._attempt.receipts):
+        by_columns = record.get("timestamp") == 0
+        if by_columns != self._attempt.by_columns:
             self._flushed()  # the records of both producers keep their order
+            self._attempt.by_columns = by_columns
+        if by_columns:
+            return self._produce_row(number, record)
         while not self._over():
             try:
-                if at_epoch and (epoch := self._epochs.opened()) is not None:
-                    self._attempt.receipts.append((number, record["topic"], epoch.produce(**record)))
-                elif self._places is None:
+                if self._places is None:
                     self._producer.produce(**record)
                 else:
                     self._producer.produce(**record, on_delivery=partial(self._reported, number))
@@ -347,6 +340,19 @@ class RecordSender:
             except KafkaException as error:
                 found: KafkaError = error.args[0]
                 return found
+        return None
+
+    def _produce_row(self, number: int, record: Record) -> KafkaError | None:
+        """Queue one record with timestamp 0; as :meth:`_produce_one`."""
+        row, topic = self._attempt.table.slice(number, 1), record["topic"]
+        columns = self._columns.get(keeps_epoch=True) if suits_columns(row) else None
+        if columns is None:
+            obstacle = self._columns.obstacle or "its columns have other types than librdkafka takes"
+            raise ConnectError(f"A record for topic {topic} with timestamp 0 cannot be written: {obstacle}")
+        if not columns.knows(row, topic):
+            return KafkaError(KafkaError.TOPIC_EXCEPTION, f"Topic '{topic}' has no valid name")
+        for _, _, error in columns.produce(row, topic, self._over, number):
+            return error
         return None
 
     def _row_failed(self, number: int, topic: str, error: KafkaError) -> None:

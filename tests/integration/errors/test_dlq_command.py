@@ -4,7 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner, Result
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 
 from connect_dagster.cli.main import main
 from connect_dagster.kafka.epoch_producer import EpochProducer
@@ -79,9 +79,12 @@ def test_replay(topics: Topics, topic_prefix: str, dead: str) -> None:
 
 def test_replay_keeps_timestamp_0(topics: Topics, topic_prefix: str, dead: str) -> None:
     """At 1f0d1e0 the record got the time of the replay."""
-    producer = EpochProducer({"bootstrap.servers": topics.bootstrap})
-    assert producer.produce(dead, b"old", headers=[("own", None)]).wait(20)
+    failed: list[KafkaError] = []
+    producer = EpochProducer({"bootstrap.servers": topics.bootstrap}, lambda _, error: failed.append(error))
+    producer.produce({"topic": dead, "value": b"old", "headers": [("own", None)]})
+    assert producer.flush(20)
     producer.close()
+    assert not failed
     target = topics.create(f"{topic_prefix}other")
     ran = run(topics, "replay", dead, "--to", target, "--offsets", "4-")
     assert (ran.exit_code, ran.stderr) == (0, f"Replayed 2 to {target}; the last offset was 5 (partition 0).\n")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.column_producer import ColumnProducer
 from connect_dagster.kafka.librdkafka_structs import suits_columns
+from connect_dagster.kafka.transactional_producer import TransactionalProducer
 from connect_dagster.worker.source.sender import RecordSender, RejectedRecord
 from tests.conftest import Broker
 from tests.integration import topics
@@ -25,6 +26,7 @@ LIMIT = 20_000
 CONTENT = st.none() | st.binary(max_size=50)
 VALUE = CONTENT | st.integers(1, 3).map(lambda tenths: b"v" * (LIMIT * tenths // 2))
 STAMP_LIMIT = 1_000_000
+HEADERS_TYPE = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
 HEADERS = st.none() | st.lists(st.tuples(st.sampled_from(["", "k", "ü"]), CONTENT), max_size=3)
 STAMP = st.none() | st.integers(1, STAMP_LIMIT)
 Header = tuple[str, bytes | None]
@@ -104,7 +106,7 @@ def table_of(records: list[Record], prefix: str) -> pa.Table:
             "key": pa.array(keys, pa.binary()),
             "partition": pa.array(partitions, pa.int32()),
             "topic": [prefix + name for name in names],
-            "headers": pa.array(rows, pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))),
+            "headers": pa.array(rows, HEADERS_TYPE),
             "timestamp": pa.array(stamps, pa.int64()),
         }
     )
@@ -176,11 +178,40 @@ def test_headers_and_timestamps_keep_their_place(bootstrap_servers: str, topic_p
     assert [one.timestamp()[1] for one in read][2:4] == [1_000, 2_000]
 
 
-def test_timestamp_0_is_sent_one_by_one(bootstrap_servers: str, topic_prefix: str) -> None:
-    way = Way(bootstrap_servers, "epoch")
-    topic = f"{topic_prefix}epoch"
-    values = pa.table({"value": pa.array([b"1", b"2"], pa.binary()), "topic": [topic] * 2})
-    for stamps in ([5, 6], [0, 7], [8, 0]):
-        way.send(values.append_column("timestamp", pa.array(stamps, pa.int64())))
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
+def test_timestamp_0_is_written(bootstrap_servers: str, topic_prefix: str, compression: str) -> None:
+    """Among other timestamps and none, first, last, and alone; after tables without."""
+    way, topic = Way(bootstrap_servers, "epoch", {"compression.type": compression}), f"{topic_prefix}epoch"
+    rows: list[list[int | None]] = [[5, 6], [0, 7], [8, 0], [0], [9], [0] * 1000, [None, 0, 1]]
+    for stamps in rows:
+        values, headers = pa.array([b"v"] * len(stamps), pa.binary()), [[{"key": "h", "value": b"1"}]] * len(stamps)
+        way.send(
+            pa.table(
+                {"value": values, "topic": [topic] * len(stamps), "headers": pa.array(headers, HEADERS_TYPE)}
+            ).append_column("timestamp", pa.array(stamps, pa.int64()))
+        )
     way.close()
-    assert [one.timestamp()[1] for one in topics.read_topic(bootstrap_servers, topic, 6)] == [5, 6, 0, 7, 8, 0]
+    given = [stamp for stamps in rows for stamp in stamps]
+    read = topics.read_topic(bootstrap_servers, topic, len(given))
+    found = [one.timestamp()[1] for one in read]
+    assert [stamp if stamp < STAMP_LIMIT else None for stamp in found] == given
+    assert {str(one.headers()) for one in read} == {"[('h', b'1')]"}
+
+
+@pytest.mark.parametrize("ending", ["commit", "abort"])
+def test_timestamp_0_is_written_in_transactions(bootstrap_servers: str, topic_prefix: str, ending: str) -> None:
+    topic, id = f"{topic_prefix}epoch-{ending}", f"{topic_prefix}{ending}"
+    settings = clients.transactional_settings(clients.producer_settings(bootstrap_servers, id, {}), id)
+    producer = TransactionalProducer(settings, lambda: False)
+    producer.init()
+    given = [0, 7, 0, 0, 9]
+    stamps = pa.array(given, pa.int64())
+    for end in (ending, "commit"):
+        producer.begin()
+        producer.send(pa.table({"value": [end.encode()] * len(given), "timestamp": stamps}), topic)
+        getattr(producer, end)()
+    producer.close()
+    count = len(given) * (1 if ending == "abort" else 2)
+    read = topics.read_topic(bootstrap_servers, topic, count)
+    assert [one.timestamp()[1] for one in read] == given * (count // len(given))
+    assert {one.value() for one in read} == {b"commit"}

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect_dagster.kafka.librdkafka_structs import field_lists, messages, suits_columns
+from connect_dagster.kafka.epoch_timestamps import SUBSTITUTE
+from connect_dagster.kafka.librdkafka_structs import field_lists, has_epoch, messages, suits_columns
 
 CONTENTS = st.lists(st.none() | st.binary(max_size=40), max_size=30)
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
@@ -45,7 +46,7 @@ def headers_of(rows: list[list[tuple[str, bytes | None]] | None]) -> pa.Array:
     )
 
 
-@given(st.lists(st.tuples(HEADERS, st.none() | st.integers(1, 2**62)), min_size=1), st.integers(0, 10))
+@given(st.lists(st.tuples(HEADERS, st.none() | st.integers(0, 2**62)), min_size=1), st.integers(0, 10))
 def test_fields_have_the_headers_and_timestamps_of_a_slice(
     rows: list[tuple[list[tuple[str, bytes | None]] | None, int | None]], start: int
 ) -> None:
@@ -66,7 +67,8 @@ def test_fields_have_the_headers_and_timestamps_of_a_slice(
     assert [read(int(one["address"][2]), int(one["length"][2])) for one in found] == values[start:]
     assert {int(one["address"][3]) for one in found} <= {0}
     assert [int(one["address"][4]) for one in found] == list(range(8, 8 + batch.num_rows))
-    assert [int(one["long"][5]) or None for one in found] == stamps[start:]
+    given = {0: None, SUBSTITUTE: 0}
+    assert [given.get(int(one["long"][5]), int(one["long"][5])) for one in found] == stamps[start:]
     assert [
         [
             (ctypes.string_at(int(h["address"])).decode(), read(int(h["header_value"]), int(h["header_length"])))
@@ -79,18 +81,27 @@ def test_fields_have_the_headers_and_timestamps_of_a_slice(
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([1_000, 0], pa.int64()),
+        pa.array([1_000, SUBSTITUTE], pa.int64()),
         pa.array([1.5, 2.5]),
         headers_of([None, [("a\0b", b"")]]),
         pa.array([None, [{"key": None, "value": b""}]], HEADERS_TYPE),
         pa.array([[{"key": "k", "value": 1}], None]),
         pa.array(["k", "k"]),
     ],
-    ids=["timestamp 0", "decimals", "NUL in a name", "no name", "numbers", "texts"],
+    ids=["the substitute of timestamp 0", "decimals", "NUL in a name", "no name", "numbers", "texts"],
 )
 def test_other_columns_go_one_by_one(column: pa.Array) -> None:
     for name in ("headers", "timestamp"):
         assert not suits_columns(pa.table({"value": pa.array([b"a", b"b"]), name: column}))
+
+
+@pytest.mark.parametrize(
+    ("stamps", "found"), [([5, 0], True), ([5, None], False), ([None, None], False), ([0, None], True), ([], False)]
+)
+def test_timestamp_0_is_found(stamps: list[int | None], found: bool) -> None:
+    values = pa.array([b"v"] * len(stamps), pa.binary())
+    assert has_epoch(pa.table({"value": values, "timestamp": pa.array(stamps, pa.int64())})) is found
+    assert not has_epoch(pa.table({"value": values}))
 
 
 def test_empty_is_not_null() -> None:
