@@ -41,4 +41,4 @@ def _fence(settings: Settings, deadline: float) -> None:
     try:
         repeated(producer.init_transactions, deadline)
     except (KafkaException, TimeoutError) as error:
-        raise ConnectError(f"Failed to fence out the producer of {id}: {cause_of(error)}") from error
+        raise ConnectError(f"Failed to fence out the producer of {id}: {cause_of(error, id)}") from error

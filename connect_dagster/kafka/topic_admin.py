@@ -23,6 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
 
 from connect_dagster.errors import ConnectError, RetriableError, java_text
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.rights import text_with_right
 from connect_dagster.kafka.settings.java_settings import Settings
 
 log = logging.getLogger(__name__)
@@ -141,7 +142,8 @@ class TopicAdmin:
         except KafkaException as error:
             if _code(error) in _UNKNOWN:
                 return []
-            raise RetriableError(f"Could not look up topic '{topic}': {_text(error)}") from error
+            text = text_with_right(error.args[0], topic=topic, on_topic="Describe")
+            raise RetriableError(f"Could not look up topic '{topic}': {text}") from error
 
     def id_of(self, topic: str, seconds: float) -> str | None:
         """Return the id of a topic as :meth:`ids` does, ``None`` when the topic does not exist.

@@ -13,6 +13,7 @@ from connect_dagster.kafka.clients import is_refusal
 from connect_dagster.kafka.column_producer import Delivered, LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP
 from connect_dagster.kafka.librdkafka_structs import suits_columns
+from connect_dagster.kafka.rights import text_with_right
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.transactions import repeated
 
@@ -134,8 +135,8 @@ class TransactionalProducer:
         if self._refused:
             name, error = self._refused[0]
             if error.code() in GIVEN_UP:  # by librdkafka, which names the cause here
-                self._call(self._producer.commit_transaction)
-            raise _failure(self._id, f"a record for topic {name} was not written", error)
+                self._call(self._producer.commit_transaction, ", ".join(sorted({name for name, _ in self._refused})))
+            raise _failure(self._id, f"a record for topic {name} was not written", error, name)
 
     def commit(self) -> None:
         """Commit the transaction.
@@ -174,7 +175,7 @@ class TransactionalProducer:
         self.abort()
         self._producer.close()
 
-    def _call(self, call: Callable[[float], None]) -> None:
+    def _call(self, call: Callable[[float], None], topic: str = "") -> None:
         def served(seconds: float) -> None:
             self._producer.serve()
             if self._shut_out is not None:
@@ -187,7 +188,7 @@ class TransactionalProducer:
             raise TransactionFailedError(f"A transaction of {self._id} was given up") from error
         except KafkaException as error:
             cause = "the brokers refuse it" if self._shut_out is None else "its producer has no access to the brokers"
-            raise _failure(self._id, cause, error.args[0]) from error
+            raise _failure(self._id, cause, error.args[0], topic) from error
 
     def _note_error(self, error: KafkaError) -> None:
         if is_refusal(error):
@@ -197,8 +198,9 @@ class TransactionalProducer:
         self._refused.append((topic, error))
 
 
-def _failure(id: str, what: str, error: KafkaError) -> TransactionFailedError:
-    text = f"A transaction of {id} cannot be committed, {what}: {error.str()}"
+def _failure(id: str, what: str, error: KafkaError, topic: str = "") -> TransactionFailedError:
+    right = text_with_right(error, transactional_id=id, topic=topic, on_topic="Write and Describe")
+    text = f"A transaction of {id} cannot be committed, {what}: {right}"
     if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
         return UnknownTopicError(text)
     return TransactionTimeoutError(text) if error.code() in _FENCED else TransactionFailedError(text)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException
 
+from connect_dagster.kafka.rights import text_with_right
+
 _CALL_SECONDS = 1.0
 
 
@@ -35,7 +37,7 @@ def repeated(call: Callable[[float], object], deadline: float, over: Callable[[]
                 raise
 
 
-def cause_of(error: Exception) -> str:
-    """Return the text of an error of librdkafka, or of another."""
+def cause_of(error: Exception, transactional_id: str = "") -> str:
+    """Return the text of an error of librdkafka, or of another; with the right that a client of this id lacks."""
     found = error.args[0] if error.args else error
-    return found.str() if isinstance(found, KafkaError) else str(found)
+    return text_with_right(found, transactional_id=transactional_id) if isinstance(found, KafkaError) else str(found)

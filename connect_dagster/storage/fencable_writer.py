@@ -73,7 +73,8 @@ class FencableWriter:
         except (KafkaException, TimeoutError) as error:
             producer.purge()
             raise ConnectError(
-                f"Failed to create and initialize fencable producer for config topic: {cause_of(error)}"
+                "Failed to create and initialize fencable producer for config topic: "
+                f"{cause_of(error, self._settings['transactional.id'])}"
             ) from error
         self._producer = producer
 
