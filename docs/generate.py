@@ -18,6 +18,7 @@ from connect_dagster.rest.tls import TlsSettings
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import StandaloneConfig, WorkerConfig
+from connect_dagster.worker.logs.options import LoggingConfig
 
 FOLDER = Path(__file__).parent / "reference"
 _NOTE = "<!-- Written by `make docs` from the code; changes made here are lost. -->"
@@ -106,6 +107,7 @@ def _worker_options() -> str:
         "`header.converter.`, `config.providers.` and `spark.` go to clients, converters, config providers and Spark.",
         {
             "Both modes": _rows(WorkerConfig.table()),
+            "Log": _rows(LoggingConfig.table()),
             "Standalone mode": _rows(key for key in StandaloneConfig.table() if key.name not in shared),
             "Distributed mode": _rows(key for key in DistributedConfig.table() if key.name not in shared),
             "`RoleRestExtension`, see [access to the REST API](../security.md)": _rows(RoleSettings.table()),

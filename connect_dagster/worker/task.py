@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker import logs
 from connect_dagster.worker.errors.failures import exception_text
+from connect_dagster.worker.logs.context import set_context
 from connect_dagster.worker.spark import references as java_references
 from connect_dagster.worker.transforms import TransformationChain
 
@@ -152,7 +152,7 @@ class WorkerTask(ABC):
         """Name of Java's class, for messages that users search for."""
 
     def _run(self) -> None:
-        logs.set_context(self.id.connector, f"task-{self.id.task}")
+        set_context(self.id.connector, f"task-{self.id.task}")
         try:
             self._name_spark_jobs()
             self._run_to_end()

@@ -15,10 +15,10 @@ from typing import Any
 from connect_dagster.isolation.config_transformer import ConfigTransformer, reverse_transformed
 from connect_dagster.plugin.connector import Connector, SourceConnector
 from connect_dagster.protocol.states import State, TargetState
-from connect_dagster.worker import logs
 from connect_dagster.worker.config.connector import check_tasks_max
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
+from connect_dagster.worker.logs.context import set_context
 from connect_dagster.worker.reload_watch import ReloadWatch
 from connect_dagster.worker.task import failure_trace
 
@@ -106,7 +106,7 @@ class WorkerConnector:
         return future
 
     def _run(self) -> None:
-        logs.set_context(self.name, "worker")
+        set_context(self.name, "worker")
         while (request := self._requests.get()) is not None:
             call, future = request
             try:

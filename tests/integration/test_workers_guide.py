@@ -41,7 +41,8 @@ def outputs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         **{topic: f"{name}{topic}" for topic in ("connect-configs", "connect-offsets", "connect-status")},
         "connect-cluster": f"{name}connect-cluster",
     }
-    (folder / "plugins").mkdir()
+    for made in ("plugins", "logs"):
+        (folder / made).mkdir()
     make_key(folder, "worker")
     _as_pkcs12(folder)
     (folder / "secrets.properties").write_text(f"keystore={PASSWORD}\n")
@@ -55,7 +56,8 @@ def outputs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         with running([ROOT / program, *words], folder):
             health = next(command for command in CALLS if command.endswith("/health"))
             _await_success(replaced(health, places), folder)
-            yield {command: _run(replaced(command, places)) for command in _status_written(CALLS, places, folder)}
+            told = {command: _run(replaced(command, places)) for command in _status_written(CALLS, places, folder)}
+            yield told | {file.name: file.read_text() for file in (folder / "logs").iterdir()}
 
 
 def test_the_group_has_its_one_member(outputs: dict[str, str]) -> None:
@@ -84,6 +86,17 @@ def test_health_metrics_progress_and_the_description_are_served(outputs: dict[st
 def test_levels_are_shown_and_set_on_the_listener_of_administrators(outputs: dict[str, str]) -> None:
     assert "root" in json.loads(_output(outputs, "/admin/loggers"))
     assert "connect_dagster.worker" in json.loads(_output(outputs, "/admin/loggers/connect_dagster.worker"))
+
+
+def test_the_log_is_in_files_as_the_page_says(outputs: dict[str, str]) -> None:
+    lines = [json.loads(line) for line in outputs["worker.json"].splitlines()]
+    assert {"Kafka Connect started", "Creating connector lines of type FileStreamSource"} <= {
+        line["message"] for line in lines
+    }
+    about = [json.loads(line) for line in outputs["lines.log"].splitlines()]
+    assert {(line["connector"], line.get("task")) for line in about} == {("lines", None), ("lines", 0)}
+    assert about == [line for line in lines if line.get("connector") == "lines"]
+    assert json.loads(_output(outputs, "/admin/loggers/connector:lines")) == ["connector:lines"]
 
 
 def test_its_links_lead_somewhere() -> None:

@@ -25,7 +25,8 @@ from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.scratch import process_scratch
-from connect_dagster.worker import logs
+from connect_dagster.worker.logs import output
+from connect_dagster.worker.logs.options import LoggingConfig
 from connect_dagster.worker.spark.session_start import SessionStart
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
     _bound_arenas()
     sys.setswitchinterval(_SWITCH_SECONDS)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    logs.configure()
+    output.configure()
     if not words or "--help" in words:
         log.info("Usage: %s", usage)
         sys.exit(1)
@@ -109,6 +110,7 @@ def _run_command(title: str, usage: str, arguments: Sequence[str] | None, run: R
     with process_scratch():
         try:
             props = load_properties(words[0])
+            output.apply(LoggingConfig.parse(props))
             session = SessionStart(props)
         except (ConnectError, EmbeddedError) as error:
             log.error("Stopping due to error: %s", error)

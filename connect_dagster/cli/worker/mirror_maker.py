@@ -31,7 +31,7 @@ from connect_dagster.rest.limits import LIMITS
 from connect_dagster.rest.mirror_routes import mirror_app
 from connect_dagster.rest.server import RestServer
 from connect_dagster.rest.settings import RestSettings
-from connect_dagster.worker import logs
+from connect_dagster.worker.logs import output
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.spark.session_start import SessionStart
 
@@ -165,7 +165,7 @@ class MirrorProcess:
         log.info("Kafka MirrorMaker initializing ...")
         plugins = Plugins.of(props)
         self._transformer = ConfigTransformer.of(props, plugins)
-        logs.hide(self._transformer.hidden)
+        output.hide(self._transformer.hidden)
         config, flows = flows_of_file(props, targets, self._transformer)
         for one in flows:
             one.check(plugins.find_class)

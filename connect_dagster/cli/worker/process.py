@@ -26,8 +26,8 @@ from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka_version import KAFKA_COMMIT, KAFKA_VERSION
 from connect_dagster.plugin.config import Type, parse_value, under_prefix
 from connect_dagster.rest.server import RestServer
-from connect_dagster.worker import logs
 from connect_dagster.worker.config.worker import WorkerConfig
+from connect_dagster.worker.logs import output
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.spark.session_start import SessionStart
 
@@ -121,7 +121,7 @@ class WorkerProcess(ABC, Generic[Config]):
     ) -> None:
         plugins = Plugins.of(props)
         self._transformer = ConfigTransformer.of(props, plugins)
-        logs.hide(self._transformer.hidden)
+        output.hide(self._transformer.hidden)
         config = config_class.parse(self._transformer.transform(props).config, plugins.find_class)
         self._rest = RestServer.of(config)
         self._rest.bind()

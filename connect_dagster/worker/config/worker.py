@@ -23,6 +23,7 @@ from connect_dagster.plugin.config import (
     config_key,
 )
 from connect_dagster.plugin.config.table import Properties
+from connect_dagster.worker.logs.options import LEVEL, LoggingConfig
 
 log = logging.getLogger(__name__)
 
@@ -300,10 +301,9 @@ class WorkerConfig(ConfigDef):
         }
 
     def _unused(self) -> list[str]:
-        known = {key.name for key in self.table()} | {ALLOWLIST, SERVLET_INITIALIZERS}
-        return [
-            name for name in self.originals if name not in known and not name.startswith(PASSED_ON + _CLIENT_SETTINGS)
-        ]
+        known = {key.name for key in (*self.table(), *LoggingConfig.table())} | {ALLOWLIST, SERVLET_INITIALIZERS}
+        others = (*PASSED_ON, *_CLIENT_SETTINGS, f"{LEVEL}.")
+        return [name for name in self.originals if name not in known and not name.startswith(others)]
 
 
 class StandaloneConfig(WorkerConfig):

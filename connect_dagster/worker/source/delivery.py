@@ -22,7 +22,7 @@ from pyspark import InheritableThread
 
 from connect_dagster.kafka import clients
 from connect_dagster.plugin.frames import Offsets
-from connect_dagster.worker import logs
+from connect_dagster.worker.logs.context import set_context
 from connect_dagster.worker.source.sender import Tolerate
 from connect_dagster.worker.source.transaction_ends import End
 from connect_dagster.worker.spark import references as java_references
@@ -281,7 +281,7 @@ class Delivery:
                 return
 
     def _encode_all(self) -> None:
-        logs.set_context(*self._context)
+        set_context(*self._context)
         rows = 0
         while not self._over:
             batch = self._batches.get()
@@ -311,7 +311,7 @@ class Delivery:
         return int(encoded.table.num_rows)
 
     def _deliver_all(self) -> None:
-        logs.set_context(*self._context)
+        set_context(*self._context)
         while not self._over:
             try:
                 encoded = self._encoded.get(timeout=_IDLE_SECONDS)

@@ -8,7 +8,7 @@ import pytest
 from connect_dagster.errors import NotFoundError
 from connect_dagster.herder import loggers
 from connect_dagster.herder.interface import LoggerLevel
-from connect_dagster.worker.logs import TRACE
+from connect_dagster.worker.logs.levels import TRACE
 
 
 @pytest.fixture

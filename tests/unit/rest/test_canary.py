@@ -26,8 +26,9 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.rest.app import create_app
 from connect_dagster.storage.offset_store import OffsetStore
-from connect_dagster.worker import logs
 from connect_dagster.worker.config.worker import StandaloneConfig
+from connect_dagster.worker.logs import output
+from connect_dagster.worker.logs.formats import TextFormatter
 from connect_dagster.worker.source.opening import ExactlyOnceStart
 from connect_dagster.worker.task_builder import TaskListeners
 from connect_dagster.worker.worker_connector import Listener
@@ -80,13 +81,14 @@ class QuotingWorker(MemoryWorker):
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     """What a worker logs at DEBUG."""
-    output = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", output)
-    monkeypatch.setattr(logs._FORMATTER, "hidden", logs._FORMATTER.hidden)
+    text = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", text)
+    monkeypatch.setattr(TextFormatter, "hidden", TextFormatter.hidden)
     root, hook = logging.getLogger(), threading.excepthook
     handlers, level = root.handlers[:], root.level
-    logs.configure(logging.DEBUG)
-    yield output.getvalue
+    output.configure()
+    root.setLevel(logging.DEBUG)
+    yield text.getvalue
     root.handlers[:], threading.excepthook = handlers, hook
     root.setLevel(level)
     logging.captureWarnings(False)
@@ -124,7 +126,7 @@ def test_replies_and_log(tmp_path: Path, log: Callable[[], str]) -> None:
     }
     plugins = Plugins()
     transformer = ConfigTransformer.of(worker_props, plugins)
-    logs.hide(transformer.hidden)
+    output.hide(transformer.hidden)
     config = StandaloneConfig.parse(transformer.transform(worker_props).config, plugins.find_class)
     logging.getLogger("some.library").debug("read %s", worker_props)
     offsets = cast("OffsetStore", None)

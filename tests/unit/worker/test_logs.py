@@ -12,7 +12,9 @@ import pytest
 
 from connect_dagster.isolation.hidden_values import HiddenValues
 from connect_dagster.kafka.client_logs import client_logger
-from connect_dagster.worker import logs
+from connect_dagster.worker.logs import output
+from connect_dagster.worker.logs.context import context, set_context
+from connect_dagster.worker.logs.formats import TextFormatter
 
 LINE = re.compile(
     r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (INFO|WARN|ERROR|DEBUG|TRACE) "
@@ -24,12 +26,12 @@ log = logging.getLogger("some.logger")
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]]]:
     """Configures logging; answers the lines written since."""
-    output = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", output)
+    text = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", text)
     root, hook, own = logging.getLogger(), threading.excepthook, logging.getLogger("py4j").level
     handlers, level = root.handlers[:], root.level
-    logs.configure()
-    yield lambda: output.getvalue().splitlines()
+    output.configure()
+    yield lambda: text.getvalue().splitlines()
     root.handlers[:], threading.excepthook = handlers, hook
     root.setLevel(level)
     logging.getLogger("py4j").setLevel(own)
@@ -48,7 +50,7 @@ def test_s1_20_a_line(written: Callable[[], list[str]], level: int, word: str) -
 
 
 def test_s1_20_a_line_of_a_task(written: Callable[[], list[str]]) -> None:
-    with logs.context("local-file-source", "task-0"):
+    with context("local-file-source", "task-0"):
         log.info("inside")
     log.info("outside")
     inside, outside = written()
@@ -60,8 +62,8 @@ def test_s1_20_a_line_of_a_task(written: Callable[[], list[str]]) -> None:
 def test_lines_show_no_secrets(written: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     values = HiddenValues()
     values.add({"${f:/s:password}": "hunter2", "${e:TOPIC}": "orders"}, ["hunter2"])
-    monkeypatch.setattr(logs._FORMATTER, "hidden", HiddenValues())
-    logs.hide(values)
+    monkeypatch.setattr(TextFormatter, "hidden", HiddenValues())
+    output.hide(values)
     log.info("orders for hunter2")
     try:
         raise ValueError("hunter2 of orders")
@@ -78,7 +80,7 @@ def test_lines_show_no_secrets(written: Callable[[], list[str]], monkeypatch: py
 
 def test_the_context_is_that_of_the_thread(written: Callable[[], list[str]]) -> None:
     def run() -> None:
-        logs.set_context("c", "worker")
+        set_context("c", "worker")
         log.info("there")
 
     thread = threading.Thread(target=run)

@@ -1,0 +1,1 @@
+"""Log lines of a worker: their connectors, forms, files and levels."""
