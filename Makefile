@@ -15,7 +15,7 @@ PYTEST := $(BIN)/pytest --numprocesses $(JOBS) --dist loadscope --no-loadscope-r
 define installed
 [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
   || { echo "Missing for $(2): install your system's package, so that $(3)." >&2; exit 1; }; \
-apt-get update -qq && apt-get install -y -qq --no-install-recommends $(1)
+apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1)
 endef
 
 # A program of the system: its command, its package, those who need it.
@@ -25,7 +25,7 @@ $(call installed,$(2),$(3),'$(1)' is on PATH)
 endef
 
 .PHONY: help install lock fmt lint types imports check test nightly golden soak campaign bench
-.PHONY: browser network libraries docs demo clean
+.PHONY: browser network libraries kerberos docs demo clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -64,10 +64,10 @@ imports: install ## check that imports go downwards only
 
 check: lint types imports ## lint, types and the import contract
 
-test: install libraries ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
+test: install libraries kerberos ## run the tests that each change must pass (TESTS=path to narrow, JOBS=n at once)
 	$(PYTEST) --durations 10 $(TESTS)
 
-nightly: install browser network libraries ## run the whole matrix, Java's answers checked, then 30 minutes of faults (TESTS=path: no faults)
+nightly: install browser network libraries kerberos ## run the whole matrix, Java's answers checked, then 30 minutes of faults (TESTS=path: no faults)
 	GOLDEN=check $(PYTEST) -m "not soak and not alone" $(TESTS)
 	$(BIN)/pytest -m "alone" $(TESTS) || [ $$? = 5 ] # none among TESTS
 	$(if $(TESTS),,$(BIN)/python -m tests.campaign --minutes 30 $(CAMPAIGN))
@@ -90,6 +90,9 @@ browser: ## have Chromium for the UI tests: installed from the system's packages
 
 network: ## have `ip` for the tests that cut networks: installed in the same way
 	$(call have,ip,iproute2,the tests that cut networks)
+
+kerberos: ## have a key distribution centre for the tests with Kerberos: installed in the same way
+	$(call have,kadmin.local,krb5-admin-server krb5-kdc,the tests with Kerberos)
 
 libraries: install ## have the shared libraries of the MySQL server of tests: installed in the same way, or in the cache
 	@$(BIN)/python -m tests.system_libraries 2>/dev/null && exit 0; \

@@ -12,6 +12,8 @@ import time
 
 _AGAIN_SECONDS = 10.0
 _MOST_KINDS = 1000
+_LATER = "No `bootstrap.servers` configured"
+"""Of clients that get theirs once they can connect by a relay (``kafka.security.sasl_relay``)."""
 _NUMBERS = re.compile(r"\d+")
 # Loggers of kafka-python; final errors, such as a refused login, reach the worker as exceptions.
 _OF_PYTHON_CLIENT = ("cluster", "coordinator", "net.connection", "net.inet", "net.manager", "net.transport")
@@ -29,6 +31,8 @@ class _OneOfAKind(logging.Filter):
         if record.levelno > logging.WARNING:
             record.levelno, record.levelname = logging.WARNING, "WARNING"
         kind, now = _NUMBERS.sub("", record.getMessage()), time.monotonic()
+        if _LATER in kind:
+            return False
         with self._lock:
             if now - self._said.get(kind, -_AGAIN_SECONDS) < _AGAIN_SECONDS:
                 return False

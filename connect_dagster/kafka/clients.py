@@ -10,23 +10,27 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError, java_text
 from connect_dagster.kafka.client_logs import client_logger
-from connect_dagster.kafka.librdkafka import Rebootstrap, handle_of
+from connect_dagster.kafka.librdkafka import Rebootstrap, connect_by, handle_of
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings, rows
-from connect_dagster.kafka.settings.security import client_tokens, jvm_security
+from connect_dagster.kafka.settings.security import client_tokens, jvm_security, relay_of
 from connect_dagster.kafka.transactions import cause_of
+
+if TYPE_CHECKING:
+    from connect_dagster.kafka.security.sasl_relay import SaslRelay
 
 log = logging.getLogger(__name__)
 Client = TypeVar("Client")
 Polled = TypeVar("Polled")
 
+_SERVERS = "bootstrap.servers"
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _NO_EXTRA: Mapping[str, Any] = {}
 # librdkafka has the same code for a connection that ends while it logs in, and for one that logs in again within a
@@ -40,9 +44,13 @@ _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 class _Watched:
     """The part of a client that finds its brokers again."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], relay: SaslRelay | None) -> None:
         self._rebootstrap = Rebootstrap(config)
-        super().__init__(config)  # type: ignore[call-arg]
+        if relay is None:
+            super().__init__(config)  # type: ignore[call-arg]
+            return
+        super().__init__({name: value for name, value in config.items() if name != _SERVERS})  # type: ignore[call-arg]
+        connect_by(relay, self, str(config[_SERVERS]))
 
     def poll(self, timeout: float = -1) -> Any:
         return self._served(super().poll(timeout))  # type: ignore[misc]
@@ -79,7 +87,7 @@ def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Produc
 
     Raises:
         ConfigError: a value or a login is refused, or a store or login module cannot be read; names the client.
-        KafkaException: the endpoint that gives tokens for the login does not respond.
+        KafkaException: what gives tokens or tickets for the login does not respond.
     """
     return _built(_Producer, ClientKind.PRODUCER, settings, extra)
 
@@ -95,10 +103,14 @@ def admin(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> AdminClie
 
 
 def _built(
-    make: Callable[[dict[str, Any]], Client], kind: ClientKind, settings: Settings, extra: Mapping[str, Any]
+    make: Callable[[dict[str, Any], SaslRelay | None], Client],
+    kind: ClientKind,
+    settings: Settings,
+    extra: Mapping[str, Any],
 ) -> Client:
     named = f"Failed to construct kafka {kind.value} {settings.get('client.id', '')}".rstrip()
     try:
+        relay = _relay(settings)
         config: dict[str, Any] = {
             "logger": client_logger(),
             **to_librdkafka(kind, settings),
@@ -110,7 +122,7 @@ def _built(
     unknown: list[str] = []
     while True:
         try:
-            client = make(config)
+            client = make(config, relay)
             break
         except (KafkaException, ValueError) as error:
             found = _UNKNOWN.search(str(error))
@@ -141,6 +153,21 @@ def _tokens(settings: Settings) -> dict[str, Any]:
         return token.value, token.expires_at, token.principal, tokens.extensions
 
     return {"oauth_cb": oauth_cb}
+
+
+def _relay(settings: Settings) -> SaslRelay | None:
+    """Return what the client connects by; gets the first ticket at once, so that its error is that of the client.
+
+    Raises:
+        KafkaException: the centre of Kerberos does not respond.
+        ConnectError: a setting is wrong, or the login is refused.
+    """
+    if (relay := relay_of(settings)) is not None:
+        try:
+            relay.check()
+        except RetriableError as error:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT, str(error))) from error
+    return relay
 
 
 def refusal(client_id: str, error: KafkaError) -> ConnectError | None:

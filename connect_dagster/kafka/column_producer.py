@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,10 @@ from connect_dagster.kafka.produce_loop import produce_rows
 from connect_dagster.kafka.security.oauth_login import ClientTokens
 from connect_dagster.kafka.settings import ClientKind, to_librdkafka
 from connect_dagster.kafka.settings.java_settings import Settings
-from connect_dagster.kafka.settings.security import client_tokens
+from connect_dagster.kafka.settings.security import client_tokens, relay_of
+
+if TYPE_CHECKING:
+    from connect_dagster.kafka.security.sasl_relay import SaslRelay
 
 log = logging.getLogger(__name__)
 
@@ -111,10 +115,12 @@ class ColumnProducer:
         on_error: Callable[[KafkaError], None],
         on_delivered: Delivered | None = None,
         tokens: ClientTokens | None = None,
+        relay: SaslRelay | None = None,
         *,
         keeps_epoch: bool = False,
     ) -> None:
         self._library = library()
+        self._relay = relay
         self._rebootstrap = Rebootstrap(settings)
         self._is_transactional = "transactional.id" in settings
         self._on_failed = on_failed
@@ -134,6 +140,8 @@ class ColumnProducer:
     def _opened(self, settings: Mapping[str, object], keeps_epoch: bool) -> int:
         library, error = self._library, ctypes.create_string_buffer(_ERROR_BYTES)
         config = library.conf_new()
+        if self._relay is not None:
+            library.conf_set_resolve_cb(config, self._relay.resolve)
         for name, value in {**settings, **self._reports()}.items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
             if library.conf_set(config, name.encode(), text.encode(), error, _ERROR_BYTES) == _INVALID_VALUE:
@@ -429,10 +437,10 @@ class LazyColumnProducer:
             self._keeps_epoch = True
             self.close()
         if self.opened is None and self._possible:
-            tokens = client_tokens(self._settings)
+            login = (client_tokens(self._settings), relay_of(self._settings))
             try:
                 config = {**to_librdkafka(ClientKind.PRODUCER, self._settings), **self._extra}
-                self.opened = ColumnProducer(config, *self._callbacks, tokens, keeps_epoch=self._keeps_epoch)
+                self.opened = ColumnProducer(config, *self._callbacks, *login, keeps_epoch=self._keeps_epoch)
             except (OSError, AttributeError, ValueError) as error:
                 self._possible = False
                 self.obstacle = str(error)

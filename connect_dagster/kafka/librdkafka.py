@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
+
+if TYPE_CHECKING:
+    from connect_dagster.kafka.security.sasl_relay import SaslRelay
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +29,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "conf_set": (_int, _pointer, _text, _text, _pointer, _size),
     "conf_set_events": (None, _pointer, _int),
     "conf_interceptor_add_on_new": (_int, _pointer, _text, _pointer, _pointer),
+    "conf_set_resolve_cb": (None, _pointer, _pointer),
+    "conf": (_pointer, _pointer),
     "new": (_pointer, _int, _pointer, _pointer, _size),
     "name": (_text, _pointer),
     "destroy": (None, _pointer),
@@ -98,6 +103,21 @@ def library() -> SimpleNamespace:
 def handle_of(client: object) -> int | None:
     """Return the address of librdkafka's handle, the first field of confluent-kafka's; ``None`` of a closed client."""
     return ctypes.c_void_p.from_address(id(client) + object.__basicsize__).value
+
+
+def connect_by(relay: SaslRelay, client: object, servers: str) -> None:
+    """Have a client of confluent-kafka, which knows no brokers yet, connect by a relay.
+
+    Args:
+        relay: to the brokers.
+        client: created without ``bootstrap.servers``.
+        servers: brokers as ``host:port``, separated by commas.
+    """
+    # confluent-kafka has no parameter for the callback. The settings are for reading only, but none of the client's
+    # threads has read the callback before there is a broker.
+    handle = handle_of(client)
+    library().conf_set_resolve_cb(library().conf(handle), relay.resolve)
+    library().brokers_add(handle, servers.encode())
 
 
 class Rebootstrap:

@@ -21,6 +21,7 @@ from connect_dagster.plugin.config import Password
 
 FILE_PROPERTY = "-Djava.security.auth.login.config="
 """The JVM property that names a login file."""
+_REALM_PROPERTY = "-Djava.security.krb5.conf="
 OPTIONS_VARIABLE = "KAFKA_OPTS"
 """The environment variable that Kafka's scripts take options of the JVM from."""
 
@@ -103,19 +104,50 @@ def _module(tokens: _Tokens) -> LoginModule:
     return LoginModule(class_name, flag, options)
 
 
+def realm_file(environment: Mapping[str, str]) -> str | None:
+    """Return the file ``krb5.conf`` of realms that the JVM options of Kafka's scripts name; ``None`` where none is.
+
+    Args:
+        environment: the process's, with ``KAFKA_OPTS``.
+
+    Raises:
+        ConfigError: the options cannot be read.
+    """
+    return _option(_REALM_PROPERTY, environment)
+
+
+def realm_options(environment: Mapping[str, str]) -> list[str]:
+    """Return the options of a JVM whose Kerberos has the same realms as this process.
+
+    Args:
+        environment: the process's, with ``KAFKA_OPTS``, or ``KRB5_CONFIG``, which Java does not know.
+
+    Raises:
+        ConfigError: the options cannot be read.
+    """
+    file = realm_file(environment) or environment.get("KRB5_CONFIG")
+    # Java reads one file, where MIT's Kerberos also takes a list.
+    return [f"{_REALM_PROPERTY}{file.partition(':')[0]}"] if file else []
+
+
 def _login_file(environment: Mapping[str, str]) -> str:
-    options = environment.get(OPTIONS_VARIABLE, "")
-    try:
-        named = [word for word in shlex.split(options) if word.startswith(FILE_PROPERTY)]
-    except ValueError as error:
-        raise ConfigError(f"{OPTIONS_VARIABLE} cannot be read: {error}") from error
-    if not named:
+    named = _option(FILE_PROPERTY, environment)
+    if named is None:
         raise ConfigError(
             f"Failed to retrieve JAAS configuration: {OPTIONS_VARIABLE} does not name a login file "
             f"({FILE_PROPERTY}/path/to/file)"
         )
     # With a second = the file replaces all others; a file may be given as its URL.
-    return named[-1].removeprefix(FILE_PROPERTY).removeprefix("=").removeprefix("file://").removeprefix("file:")
+    return named.removeprefix("=").removeprefix("file://").removeprefix("file:")
+
+
+def _option(name: str, environment: Mapping[str, str]) -> str | None:
+    try:
+        words = shlex.split(environment.get(OPTIONS_VARIABLE, ""))
+    except ValueError as error:
+        raise ConfigError(f"{OPTIONS_VARIABLE} cannot be read: {error}") from error
+    given = [word.removeprefix(name) for word in words if word.startswith(name)]
+    return given[-1] if given else None
 
 
 class _Tokens:

@@ -11,7 +11,7 @@ _TLS = Together("security: stores are read and handed over as PEM")
 _LOGIN = Together("security: the login")
 _METRICS = Ignored("metrics of clients are librdkafka's own")
 _JVM_TLS = Ignored("a choice among the JVM's implementations of TLS")
-_KERBEROS = Ignored("tickets are renewed by Kerberos' own library")
+_KERBEROS = Ignored("the library of Kerberos gets tickets and renews them when they end")
 _CALLBACK = Ignored("classes of the JVM cannot be called")
 _VALIDATION = Ignored("tokens are checked by the brokers, the client only hands them over")
 _FORMAT = Ignored("the format is recognized by the content of the file", harmless=True)
@@ -156,23 +156,9 @@ COMMON = (
         "Class with callbacks for the client's login.",
     ),
     row("sasl.jaas.config", _PASSWORD, None, _M, _LOGIN, "Login module and its options, as in a JAAS file."),
-    row(
-        "sasl.kerberos.kinit.cmd",
-        _STRING,
-        "/usr/bin/kinit",
-        _L,
-        Ignored("Java's path of kinit is not a command line, which librdkafka needs"),
-        "Path of kinit.",
-    ),
-    row(
-        "sasl.kerberos.min.time.before.relogin",
-        _LONG,
-        60_000,
-        _L,
-        same("sasl.kerberos.min.time.before.relogin", turn=between(0, 86_400_000)),
-        "Least time between two logins.",
-    ),
-    row("sasl.kerberos.service.name", _STRING, None, _M, same("sasl.kerberos.service.name"), "The brokers' principal."),
+    row("sasl.kerberos.kinit.cmd", _STRING, "/usr/bin/kinit", _L, _KERBEROS, "Path of kinit."),
+    row("sasl.kerberos.min.time.before.relogin", _LONG, 60_000, _L, _KERBEROS, "Least time between two logins."),
+    row("sasl.kerberos.service.name", _STRING, None, _M, _LOGIN, "First part of the brokers' principals."),
     row("sasl.kerberos.ticket.renew.jitter", _DOUBLE, 0.05, _L, _KERBEROS, "Random part of the renewal time."),
     row("sasl.kerberos.ticket.renew.window.factor", _DOUBLE, 0.8, _L, _KERBEROS, "When a ticket is renewed."),
     row("sasl.login.callback.handler.class", _CLASS, None, _M, _LOGIN, "Class with callbacks for the login module."),

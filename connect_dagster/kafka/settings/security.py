@@ -1,16 +1,19 @@
 """``security.protocol``, ``sasl.*`` and ``ssl.*``: logins and certificates of Kafka clients.
 
 Stores are read here and passed as PEM or as Python's own TLS context, so that JKS, PKCS12 and PEM are the same to
-all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; with librdkafka also GSSAPI where it was
-built with Kerberos. Tokens come from ``kafka.security.oauth_login`` for all clients.
+all clients. Mechanisms: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER and GSSAPI. Tokens come from
+``kafka.security.oauth_login`` for all clients, tickets of Kerberos from ``kafka.security.kerberos``; librdkafka, which
+lacks GSSAPI, connects by ``kafka.security.sasl_relay``.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import ssl
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka.security.cipher_suites import SETTING, TLS_1_2, TLS_1_3, CipherSuites
@@ -26,19 +29,18 @@ from connect_dagster.kafka.security.tls_stores import TlsStores, versions_with
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.config import Type, one_of_ignoring_case, parse_value
 
+if TYPE_CHECKING:
+    from connect_dagster.kafka.security.kerberos import KerberosLogin
+    from connect_dagster.kafka.security.sasl_relay import SaslRelay
+
 log = logging.getLogger(__name__)
 
 _LOGIN_ENTRY = "KafkaClient"
 _PROTOCOL, _MECHANISM, _JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.config"
 _PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_KERBEROS = "GSSAPI"
-_KERBEROS_OPTIONS = {
-    "keyTab": "sasl.kerberos.keytab",
-    "principal": "sasl.kerberos.principal",
-    "serviceName": "sasl.kerberos.service.name",
-}
-
-
+GSSAPI = "GSSAPI"
+MECHANISMS = (*_PASSWORDS, OAUTHBEARER, GSSAPI)
+"""The logins of all clients."""
 _VERSIONS, _VERSION, _ENGINE = "ssl.enabled.protocols", "ssl.protocol", "ssl.engine.factory.class"
 # librdkafka has no setting for versions. It can never use these suites, and those of TLS 1.3 are not affected.
 _NO_SUITES_BEFORE_1_3 = "PSK"
@@ -65,11 +67,13 @@ def login_of(settings: Settings) -> Login | None:
     """Return the login of settings; ``None`` when their protocol has none.
 
     Raises:
-        ConfigError: the login module is missing, malformed, or not the only one.
+        ConfigError: the mechanism is unknown, or the login module is missing, malformed, or not the only one.
     """
     if not _protocol(settings).startswith("SASL_"):
         return None
-    mechanism = settings.get(_MECHANISM, _KERBEROS).strip()
+    mechanism = settings.get(_MECHANISM, GSSAPI).strip()
+    if mechanism not in MECHANISMS:
+        raise ConfigError.invalid(_MECHANISM, mechanism, f"It must be one of: {', '.join(MECHANISMS)}")
     line = settings.get(_JAAS)
     modules = parse_modules(line) if line is not None else _modules_of_file()
     if not modules:
@@ -105,6 +109,36 @@ def client_tokens(settings: Settings) -> ClientTokens | None:
     return ClientTokens(shared)
 
 
+def kerberos_login_of(settings: Settings) -> KerberosLogin | None:
+    """Return the login with tickets of Kerberos; ``None`` for another mechanism. Raises ConfigError as it."""
+    login = login_of(settings)
+    if login is None or login.mechanism != GSSAPI:
+        return None
+    # Only now: a client with another login needs no library of Kerberos.
+    from connect_dagster.kafka.security.kerberos import KerberosLogin
+
+    return KerberosLogin.parse(settings, login.module)
+
+
+def relay_of(settings: Settings) -> SaslRelay | None:
+    """Return what librdkafka's client connects by; ``None`` where it connects to the brokers. Raises ConfigError.
+
+    Args:
+        settings: of the client; all clients with the same login and stores have the same relay.
+    """
+    if (login := kerberos_login_of(settings)) is None:
+        return None
+    names = (_PROTOCOL, *(name for name in settings if name.startswith("ssl.")))
+    return _relay(login, frozenset((name, settings[name]) for name in names))
+
+
+@functools.cache
+def _relay(login: KerberosLogin, stores: frozenset[tuple[str, str]]) -> SaslRelay:
+    from connect_dagster.kafka.security.sasl_relay import SaslRelay
+
+    return SaslRelay(login, functools.partial(tls_context, dict(stores)))
+
+
 def jvm_security(settings: Settings) -> dict[str, str]:
     """Return the settings of a Java client in Spark's JVM, which has neither a login file nor Python's tokens.
 
@@ -125,12 +159,14 @@ def librdkafka_security(settings: Settings) -> dict[str, str]:
     """Return librdkafka's settings for a login and for TLS.
 
     Raises:
-        ConfigError: a store or the login module cannot be read, or the mechanism is none of librdkafka's.
+        ConfigError: a store or the login module cannot be read, or the mechanism is unknown.
     """
+    if (relay := relay_of(settings)) is not None:
+        return relay.settings
     protocol, login = _protocol(settings), login_of(settings)
     result = {_PROTOCOL: protocol.lower()} if _PROTOCOL in settings else {}
     if login is not None:
-        result |= {_MECHANISM: login.mechanism, **_librdkafka_login(login, settings)}
+        result |= {_MECHANISM: login.mechanism, **_librdkafka_login(login)}
     if protocol.endswith("SSL"):
         result |= _librdkafka_tls(stores := TlsStores.parse(settings)) | _librdkafka_suites(stores, settings)
     return result
@@ -155,18 +191,11 @@ def _protocol(settings: Settings) -> str:
     return value.upper()
 
 
-def _librdkafka_login(login: Login, settings: Settings) -> dict[str, str]:
-    if login.mechanism in _PASSWORDS:
-        name, password = login.name_and_password
-        return {"sasl.username": name, "sasl.password": password}
+def _librdkafka_login(login: Login) -> dict[str, str]:
     if login.mechanism == OAUTHBEARER:
         return {}  # a callback gets the tokens
-    if login.mechanism == _KERBEROS:
-        return {
-            to: login.module.options[name] for name, to in _KERBEROS_OPTIONS.items() if name in login.module.options
-        }
-    allowed = ", ".join((*_PASSWORDS, OAUTHBEARER, _KERBEROS))
-    raise ConfigError.invalid(_MECHANISM, login.mechanism, f"It must be one of: {allowed}")
+    name, password = login.name_and_password
+    return {"sasl.username": name, "sasl.password": password}
 
 
 def _tls_versions(settings: Settings, suites: CipherSuites | None) -> tuple[str, ...]:

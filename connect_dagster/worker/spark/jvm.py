@@ -27,6 +27,7 @@ from connect_dagster.embedded import jars
 from connect_dagster.embedded.java import find_java
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import property_lines
+from connect_dagster.kafka.security.jaas import realm_options
 from connect_dagster.scratch import process_locks
 from connect_dagster.worker.spark.settings import CLASS_PATH
 
@@ -214,7 +215,7 @@ def _command(settings: Mapping[str, str], options: Sequence[str], files: _Files)
     given = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
     heap = f"-Xmx{settings['spark.driver.memory']}"
     scratch = f"-Djava.io.tmpdir={tempfile.gettempdir()}"
-    own = [heap, *_JVM_OPTIONS, logging, scratch, _log_zone(), *shared, *options]
+    own = [heap, *_JVM_OPTIONS, *realm_options(os.environ), logging, scratch, _log_zone(), *shared, *options]
     # The user's jars, and JDBC drivers, go behind Spark's own, so that the class archive still fits.
     jars_of_user = [jar.strip().removeprefix("file:") for jar in settings.get("spark.jars", "").split(",") if jar]
     path = [*map(str, classpath()), *filter(None, [settings.get(CLASS_PATH)]), *jars_of_user]

@@ -257,19 +257,6 @@ def test_tokens_come_by_a_callback() -> None:
     assert found == {"security.protocol": "sasl_plaintext", "sasl.mechanism": "OAUTHBEARER"}
 
 
-def test_kerberos() -> None:
-    module = "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true"
-    jaas = f'{module} keyTab="/k" principal="me@REALM";'
-    found = to_librdkafka(ADMIN, SASL | {"sasl.jaas.config": jaas, "sasl.kerberos.service.name": "kafka"})
-    assert found == {
-        "security.protocol": "sasl_plaintext",
-        "sasl.mechanism": "GSSAPI",
-        "sasl.kerberos.service.name": "kafka",
-        "sasl.kerberos.keytab": "/k",
-        "sasl.kerberos.principal": "me@REALM",
-    }
-
-
 def test_the_login_file_of_kafkas_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jaas").write_text(f"KafkaClient {{ {SCRAM} }};")
     monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={tmp_path}/jaas")
@@ -353,9 +340,11 @@ def test_kafka_python_asks_for_tokens() -> None:
     assert provider.token().endswith("."), "without a signature"
 
 
-def test_kafka_python_knows_no_tickets() -> None:
-    with pytest.raises(ConfigError, match="Groups are joined, and their offsets asked for, with one of: PLAIN, SCRAM"):
-        to_kafka_python("a:1", "me", SASL | {"sasl.jaas.config": f"{TOKENS};"})
+def test_an_unknown_mechanism_is_an_error() -> None:
+    settings = SASL | {"sasl.mechanism": "NTLM", "sasl.jaas.config": f"{TOKENS};"}
+    for translate in (lambda: to_kafka_python("a:1", "me", settings), lambda: to_librdkafka(ADMIN, settings)):
+        with pytest.raises(ConfigError, match="It must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, "):
+            translate()
 
 
 OLD_SUITE, OLDER_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_256_CBC_SHA"

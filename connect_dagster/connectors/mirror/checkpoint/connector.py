@@ -32,7 +32,6 @@ from connect_dagster.connectors.mirror.plugin_classes import FlowClasses
 from connect_dagster.connectors.mirror.scheduler import Scheduler
 from connect_dagster.errors import ConfigError, RetriableError
 from connect_dagster.java.hashes import hash_map_order
-from connect_dagster.kafka.settings.python_client import python_login
 from connect_dagster.kafka_version import KAFKA_VERSION
 from connect_dagster.plugin.connector import Properties, SourceConnector
 
@@ -96,10 +95,6 @@ class MirrorCheckpointConnector(SourceConnector):
             return
         self._classes = classes = FlowClasses(parsed, self.context.load_class)
         self._source: ForwardingAdmin = classes.admin(parsed.client_settings(CHECKPOINT_SOURCE_ADMIN))
-        # Requests for offsets would fail one by one with a login that their client does not have.
-        python_login(parsed.client_settings(CHECKPOINT_SOURCE_ADMIN))
-        if parsed.sync_group_offsets_interval is not None:
-            python_login(parsed.client_settings(CHECKPOINT_TARGET_ADMIN))
         self._topic_filter = classes.topic_filter()
         self._group_filter = classes.group_filter()
         self._scheduler = scheduler = Scheduler(

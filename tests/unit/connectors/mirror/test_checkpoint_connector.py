@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException
 from connect_dagster.connectors.mirror.checkpoint.connector import MirrorCheckpointConnector
 from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, GroupOffset
 from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
-from connect_dagster.errors import ConfigError, RetriableError
+from connect_dagster.errors import RetriableError
 from connect_dagster.kafka.topic_admin import NewTopic
 from connect_dagster.plugin.connector import importable_class
 from connect_dagster.plugin.records import TopicPartition
@@ -169,18 +169,6 @@ def test_groups_whose_coordinator_is_away_stay(
     connector._refresh()
     assert connector._groups == ["audit", "billing", "mail"]
     assert "The offsets of consumer groups billing are not known now" in caplog.text
-
-
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_a_login_that_cannot_ask_for_offsets_is_an_error(connector: MirrorCheckpointConnector, side: str) -> None:
-    access = {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "GSSAPI",
-        "sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;",
-    }
-    config = {**CONFIG, "sync.group.offsets.enabled": "true"}
-    with pytest.raises(ConfigError, match="Groups are joined, and their offsets asked for, with one of: PLAIN"):
-        connector.start(config | {f"{side}.cluster.{name}": value for name, value in access.items()})
 
 
 def test_a_connector_that_has_ended_holds_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
