@@ -1,18 +1,16 @@
 """Options of the Schema Registry, and the settings of its client (Java: ``AbstractKafkaSchemaSerDeConfig``,
 ``SchemaRegistryClientConfig``, ``SslFactory``).
 
-Options of TLS are Kafka's, with ``schema.registry.`` before them; ``client_settings`` reads those.
+Options of TLS are Kafka's, with ``schema.registry.`` before them; ``tls_context`` reads those.
 """
 
 from __future__ import annotations
 
-import secrets
-from pathlib import Path
+import ssl
 from typing import Any
 
 from connect_dagster.converters._support.converter_type import converter_type
 from connect_dagster.errors import ConfigError
-from connect_dagster.kafka.security.tls_stores import TlsStores
 from connect_dagster.plugin.config import (
     ConfigDef,
     Importance,
@@ -134,16 +132,8 @@ class SchemaRegistryConfig(ConfigDef):
     retry_max_wait_ms: int = _milliseconds("retries.max.wait.ms", 20000, "The longest wait before any of these.")
 
 
-def client_settings(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
-    """Return the settings of ``SchemaRegistryClient``.
-
-    Args:
-        config: the converter's options.
-        folder: for keys and certificates, which the client reads from files while it is made; for this user alone.
-
-    Raises:
-        ConfigError: credentials are incomplete, or a key store cannot be read.
-    """
+def client_settings(config: SchemaRegistryConfig) -> dict[str, Any]:
+    """Return the settings of ``SchemaRegistryClient``, without TLS. Raises ConfigError for incomplete credentials."""
     return {
         "url": ",".join(config.urls),
         "timeout": (config.connect_timeout_ms / 1000, *[config.read_timeout_ms / 1000] * 3),
@@ -151,7 +141,6 @@ def client_settings(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any
         "retries.wait.ms": config.retry_wait_ms,
         "retries.max.wait.ms": config.retry_max_wait_ms,
         **_credentials(config),
-        **_tls(config, folder),
         **_proxy(config),
     }
 
@@ -194,32 +183,23 @@ def _plain(value: str | Password | None) -> str | None:
     return value.value if isinstance(value, Password) else value
 
 
-def _tls(config: SchemaRegistryConfig, folder: Path) -> dict[str, Any]:
+def tls_context(config: SchemaRegistryConfig) -> ssl.SSLContext | None:
+    """Return Python's TLS context for the registry; ``None`` without an address with https, and without options.
+
+    Raises:
+        ConfigError: a key store cannot be read, or an option is wrong.
+    """
     given = config.with_prefix(_PREFIX)
-    stores = TlsStores.parse(given)
-    if not stores.checks_host:
-        raise ConfigError(f"{_PREFIX}ssl.endpoint.identification.algorithm cannot be empty: hosts are always verified")
-    for name in ("ssl.enabled.protocols", "ssl.cipher.suites"):
-        if name in given:
-            raise ConfigError(
-                f"{_PREFIX}{name} is not supported: TLSv1.2 and TLSv1.3 are spoken, with OpenSSL's suites"
-            )
-    settings = {}
-    if (trusted := stores.trust_store()) is not None:
-        settings["ssl.ca.location"] = _written(folder / "trusted.pem", trusted.certificates_pem())
-    if (own := stores.key_store()) is not None:
-        if own.key is None or not own.certificates:
-            raise ConfigError(f"The key store of {_PREFIX}ssl.keystore.* needs a private key and its certificate")
-        secret = secrets.token_hex(32)
-        pem = own.key_pem(secret.encode()) + own.certificates_pem()
-        settings["ssl.certificate.location"] = _written(folder / "key-and-chain.pem", pem)
-        settings["ssl.key.password"] = secret
-    return settings
+    is_used = any(name.startswith("ssl.") for name in given)
+    if not is_used and not any(url.lower().startswith("https:") for url in config.urls):
+        return None
+    # Only now: most registries are asked without TLS, or not at all.
+    from connect_dagster.kafka.settings import security
 
-
-def _written(file: Path, text: str) -> str:
-    file.write_text(text)
-    return str(file)
+    try:
+        return security.tls_context({**given, "security.protocol": "SSL"})
+    except ConfigError as error:
+        raise ConfigError(f"Options {_PREFIX}ssl.*: {error}") from error
 
 
 def _proxy(config: SchemaRegistryConfig) -> dict[str, Any]:

@@ -5,12 +5,11 @@ Java: ``AbstractKafkaSchemaSerDe`` and ``CachedSchemaRegistryClient``. What was 
 
 from __future__ import annotations
 
+import ssl
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from connect_dagster.converters.schema_registry.config import (
     TOPIC_NAME,
     SchemaRegistryConfig,
     client_settings,
+    tls_context,
 )
 from connect_dagster.errors import ConfigError, ConnectError, DataError, RetriableError
 
@@ -71,8 +71,7 @@ class SchemaRegistry:
         self._address = ", ".join(map(_without_credentials, config.urls))
         self._written: dict[str, dict[tuple[Any, ...], RegisteredSchema]] = defaultdict(dict)
         try:
-            with TemporaryDirectory(prefix="connect-registry-") as folder:
-                self._client = _client(client_settings(config, Path(folder)))
+            self._client = _client(client_settings(config), tls_context(config))
         except (ValueError, OSError) as error:  # a wrong address or key; ssl's errors are OSErrors
             raise ConfigError(f"The schema registry at {self._address} cannot be used: {error}") from error
 
@@ -181,11 +180,17 @@ class SchemaRegistry:
             raise RetriableError(f"{what}: the {where} does not answer: {error}") from error
 
 
-def _client(settings: dict[str, Any]) -> Any:
+def _client(settings: dict[str, Any], context: ssl.SSLContext | None) -> Any:
     # Here, as importing it takes long and most workers need none.
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
-    return SchemaRegistryClient(settings)
+    client = SchemaRegistryClient(settings)
+    if context is not None:
+        # The client's own settings of TLS know neither suites nor versions, and keys in files alone.
+        rest: Any = client._rest_client
+        rest.session.close()
+        rest.session = type(rest.session)(verify=context, auth=rest.auth, proxy=rest.proxy, timeout=rest.timeout)
+    return client
 
 
 def _unregistered(text: str, type: str, references: tuple[Reference, ...]) -> Any:

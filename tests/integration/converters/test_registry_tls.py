@@ -13,16 +13,23 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from connect_dagster.converters.avro.converter import AvroConverter
 from connect_dagster.errors import RetriableError
 from connect_dagster.kafka.security.key_stores import KeyStore, read_store
-from tests.key_tool import PASSWORD, make_key, trust
+from tests.key_tool import PASSWORD, make_key, make_variants, trust
 
 pytestmark = pytest.mark.nightly
 
 HOST = "127.0.0.1"
 SSL = "schema.registry.ssl"
+Variants = dict[str, dict[str, str]]
+
+
+SPOKEN: list[tuple[str, str]] = []
+"""Suite and version of each request."""
 
 
 class OneSchema(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        suite, version, _ = self.connection.cipher()
+        SPOKEN.append((suite, version))
         body = b'{"schema": "\\"string\\""}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -40,6 +47,12 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trust(folder, "registry", "trusted.jks", "JKS")
     trust(folder, "registry", "trusted.p12", "PKCS12")
     return folder
+
+
+@pytest.fixture(scope="module")
+def variants(stores: Path) -> Variants:
+    """Settings of the client's key by kind of store."""
+    return make_variants(stores, "client")
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +112,37 @@ def test_keys_may_stand_in_the_options(registry: str, stores: Path) -> None:
         f"{SSL}.truststore.certificates": own.certificates_pem(),
     }
     assert asked(registry, options) == '"string"'
+
+
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12", "own password"])
+def test_keys_of_all_kinds_of_stores(registry: str, stores: Path, variants: Variants, kind: str) -> None:
+    own = {f"schema.registry.{name}": value for name, value in variants[kind].items()}
+    assert asked(registry, {**_stores(stores, "client.jks", "trusted.p12"), **own}) == '"string"'
+
+
+@pytest.mark.parametrize(
+    ("options", "spoken"),
+    [
+        ({f"{SSL}.enabled.protocols": "TLSv1.2"}, ("ECDHE-RSA-AES256-GCM-SHA384", "TLSv1.2")),
+        ({f"{SSL}.protocol": "TLSv1.2"}, ("ECDHE-RSA-AES256-GCM-SHA384", "TLSv1.2")),
+        (
+            {f"{SSL}.cipher.suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"},
+            ("ECDHE-RSA-AES128-GCM-SHA256", "TLSv1.2"),
+        ),
+        ({f"{SSL}.enabled.protocols": "TLSv1.3"}, ("TLS_AES_256_GCM_SHA384", "TLSv1.3")),
+    ],
+)
+def test_versions_and_suites(registry: str, stores: Path, options: dict[str, str], spoken: tuple[str, str]) -> None:
+    SPOKEN.clear()
+    assert asked(registry, {**_stores(stores, "client.jks", "trusted.jks"), **options}) == '"string"'
+    assert [(suite, "TLSv1.3" if "TLS_" in suite else "TLSv1.2") for suite, _ in SPOKEN] == [spoken]
+
+
+def test_the_name_of_the_host_counts_unless_it_need_not(registry: str, stores: Path) -> None:
+    other, options = registry.replace(HOST, "localhost"), _stores(stores, "client.jks", "trusted.jks")
+    with pytest.raises(RetriableError, match="Hostname mismatch"):
+        asked(other, options)
+    assert asked(other, {**options, f"{SSL}.endpoint.identification.algorithm": ""}) == '"string"'
 
 
 def test_a_registry_that_is_not_trusted_is_not_asked(registry: str, stores: Path) -> None:
