@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
-from connect_dagster.kafka.epoch_producer import EpochProducer
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.kafka.topic_reading import partition_count, read_topic
 from connect_dagster.protocol.dead_letter_headers import (
@@ -29,6 +28,9 @@ from connect_dagster.protocol.dead_letter_headers import (
     STAGE,
     TOPIC,
 )
+
+if TYPE_CHECKING:
+    from connect_dagster.kafka.epoch_producer import EpochProducer
 
 _FULL_QUEUE_SECONDS = 0.1
 _RECEIPT_SECONDS = 30.0
@@ -170,6 +172,9 @@ def replay(
     settings = client_settings(bootstrap)
     with brokers_errors():
         producer = clients.producer(settings, _SETTINGS)
+    # Only now: who lists dead letters needs no NumPy.
+    from connect_dagster.kafka.epoch_producer import EpochProducer
+
     epochs = EpochProducer(settings, lambda _, error: refused.append(error), _SETTINGS)
     known: set[str] = set()
 
