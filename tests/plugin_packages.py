@@ -22,7 +22,13 @@ class {name}Connector(SourceConnector):
 """A source that does nothing, to be formatted with its name."""
 
 
-def distribution(name: str, version: str, modules: Mapping[str, str], plugins: Mapping[str, str]) -> dict[str, str]:
+def distribution(
+    name: str,
+    version: str,
+    modules: Mapping[str, str],
+    plugins: Mapping[str, str],
+    group: str = "connect_dagster.plugins",
+) -> dict[str, str]:
     """Files of an installed distribution: its modules by path, and what tells of it.
 
     Args:
@@ -30,12 +36,13 @@ def distribution(name: str, version: str, modules: Mapping[str, str], plugins: M
         version: of the distribution.
         modules: text by path.
         plugins: entry points, `module:Class` by name.
+        group: of the entry points.
     """
     lines = "".join(f"{alias} = {value}\n" for alias, value in plugins.items())
     return {
         **modules,
         f"{name}-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{name}-{version}.dist-info/entry_points.txt": f"[connect_dagster.plugins]\n{lines}" if lines else "",
+        f"{name}-{version}.dist-info/entry_points.txt": f"[{group}]\n{lines}" if lines else "",
     }
 
 

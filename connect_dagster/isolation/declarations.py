@@ -1,7 +1,7 @@
 """Plugins that declare themselves: by entry points of distributions, wheels, and projects.
 
-An entry point of the group ``connect_dagster.plugins`` names a class by ``module:Class``; its own name is a further
-alias of the class.
+An entry point of the group ``connect_dagster.plugins``, or of ``connect_dagster.rest_extensions``, names a class by
+``module:Class``; its own name is a further alias of the class.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from connect_dagster.isolation.plugin_source import PluginSource
 log = logging.getLogger(__name__)
 
 GROUP = "connect_dagster.plugins"
+REST_EXTENSIONS = "connect_dagster.rest_extensions"
 INSTALLED = "classpath"
 """Location of what lies in the worker's own environment, in Java's word for it."""
 
@@ -101,17 +102,22 @@ def _our_project() -> bool:
 def declared_in(location: Path) -> list[Declared]:
     """Return what a wheel or folder declares: wheels and distributions directly in it, and its ``pyproject.toml``."""
     source = PluginSource(location)
-    return [*_in_distributions(source), *_in_project(location / _PROJECT, source)]
+    file = location / _PROJECT
+    return [
+        one
+        for group in (GROUP, REST_EXTENSIONS)
+        for one in (*_in_distributions(source, group), *_in_project(file, source, group))
+    ]
 
 
-def _in_distributions(source: PluginSource) -> Iterator[Declared]:
+def _in_distributions(source: PluginSource, group: str) -> Iterator[Declared]:
     distributions: Iterable[importlib.metadata.Distribution] = importlib.metadata.distributions(path=source.paths)
     for distribution in distributions:
-        for point in distribution.entry_points.select(group=GROUP):
+        for point in distribution.entry_points.select(group=group):
             yield _declared(point.name, point.value, distribution.version, source)
 
 
-def _in_project(file: Path, source: PluginSource | None, group: str = GROUP) -> Iterator[Declared]:
+def _in_project(file: Path, source: PluginSource | None, group: str) -> Iterator[Declared]:
     if not file.is_file():
         return
     try:

@@ -15,8 +15,9 @@ from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.rest_extension import RestExtension
 
-Plugin = Connector | Converter | HeaderConverter | Transform | Predicate | ConfigProvider
+Plugin = Connector | Converter | HeaderConverter | Transform | Predicate | ConfigProvider | RestExtension
 P = TypeVar("P", bound=Plugin, covariant=True)
 
 
@@ -30,6 +31,7 @@ class Kind(Enum):
     TRANSFORMATION = "transformation"
     PREDICATE = "predicate"
     CONFIG_PROVIDER = "configprovider"
+    REST_EXTENSION = "rest_extension"
 
 
 LISTED = (
@@ -40,7 +42,7 @@ LISTED = (
     Kind.TRANSFORMATION,
     Kind.PREDICATE,
 )
-"""Kinds that ``GET /connector-plugins`` lists, in this order: all but config providers."""
+"""Kinds that ``GET /connector-plugins`` lists, in this order: all but config providers and REST extensions."""
 
 
 BASES: dict[Kind, type[Any]] = {
@@ -51,6 +53,7 @@ BASES: dict[Kind, type[Any]] = {
     Kind.TRANSFORMATION: Transform,
     Kind.PREDICATE: Predicate,
     Kind.CONFIG_PROVIDER: ConfigProvider,
+    Kind.REST_EXTENSION: RestExtension,
 }
 """Base classes of the kinds."""
 
@@ -62,6 +65,7 @@ _SUFFIXES = {
     Kind.TRANSFORMATION: "",
     Kind.PREDICATE: "",
     Kind.CONFIG_PROVIDER: "ConfigProvider",
+    Kind.REST_EXTENSION: "RestExtension",
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.isolation import plugin_source
 from connect_dagster.isolation.declarations import INSTALLED, Declared, installed
 from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, class_name, described
@@ -28,6 +28,7 @@ from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.rest_extension import RestExtension
 
 __all__ = ["LISTED", "Kind", "PluginDescription", "Plugins", "class_name"]
 
@@ -115,6 +116,30 @@ class Plugins:
     def config_provider(self, name: str) -> PluginDescription[ConfigProvider]:
         """Return a config provider by class name or alias. Raises ConnectError."""
         return self._find(name, (Kind.CONFIG_PROVIDER,), "ConfigProvider")
+
+    def rest_extension(self, name: str) -> type[RestExtension] | None:
+        """Return an extension of the REST API by class name or alias; ``None`` where nothing has the name.
+
+        Raises:
+            ConnectError: its module cannot be imported, or is not to be imported by name.
+            ConfigError: the class of that name is not an extension, or is not complete.
+        """
+        for by_name in self._by_name:
+            if found := [one for one in by_name.get(name, ()) if one.kind is Kind.REST_EXTENSION]:
+                return _of_version(found, None).plugin
+        found_class = self.class_named(name)
+        module = next((one for one in self._broken if name == one or name.startswith(f"{one}.")), None)
+        if module is not None:
+            raise ConnectError(f"The REST extension {name} cannot be loaded: {self._broken[module]}")
+        if found_class is None:
+            if why := self._refusal(name):
+                raise ConnectError(f"The REST extension {name} cannot be loaded: {why}")
+            return None
+        if not issubclass(found_class, RestExtension):
+            raise ConfigError(f"The REST extension {name} is not a subclass of RestExtension")
+        if missing := sorted(getattr(found_class, "__abstractmethods__", ())):
+            raise ConfigError(f"The REST extension {name} lacks {', '.join(missing)}")
+        return found_class
 
     def class_named(self, name: str, version: str | None = None) -> type[Any] | None:
         """Return a plugin of any kind by class name or alias, else the class of that name in a permitted package, else

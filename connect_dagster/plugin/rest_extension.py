@@ -1,12 +1,13 @@
 """Extensions of a worker's REST API (Java: ``ConnectRestExtension``, KIP-285).
 
-A distribution declares its classes by entry points of the group ``connect_dagster.rest_extensions``; the worker's
-``rest.extension.classes`` names those that it uses, by the entry point or by ``module.Class``.
+A distribution declares its classes by entry points of the group ``connect_dagster.rest_extensions``, or they lie on
+``plugin.path`` as other plugins do; the worker's ``rest.extension.classes`` names those that it uses, by the entry
+point, an alias or ``module.Class``.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from starlette.types import ASGIApp
 
@@ -35,7 +36,13 @@ class ClusterState(ABC):
 
 
 class RestExtension(ABC):
-    """Runs before the routes of the REST API, but not of ``admin.listeners``."""
+    """Runs before the routes of the REST API, but not of ``admin.listeners``.
+
+    Attributes:
+        version: of the extension.
+    """
+
+    version: ClassVar[str] = "undefined"
 
     def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - most have no settings
         """Take the properties of the worker.

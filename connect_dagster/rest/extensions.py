@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.herder.interface import Herder
-from connect_dagster.isolation.declarations import Declared, installed
+from connect_dagster.isolation.declarations import REST_EXTENSIONS, Declared, installed
+from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.plugin.rest_extension import ClusterState, RestExtension
 from connect_dagster.rest import basic_auth, entities
 from connect_dagster.rest.exchange import Endpoint, Reply
@@ -23,34 +24,41 @@ from connect_dagster.rest.replies import response_of
 
 log = logging.getLogger(__name__)
 
-GROUP = "connect_dagster.rest_extensions"
 _PARAMETER = re.compile(r"\{\w+\}")
 
 
-def load_extensions(names: Iterable[str], config: Mapping[str, str]) -> tuple[RestExtension, ...]:
+def load_extensions(
+    names: Iterable[str], config: Mapping[str, str], plugins: Plugins | None = None
+) -> tuple[RestExtension, ...]:
     """Return the extensions of a worker, configured.
 
     Args:
-        names: entry points, or classes with their modules.
+        names: entry points, aliases, or classes with their modules.
         config: the worker's properties.
+        plugins: of the worker, with those on ``plugin.path``.
 
     Raises:
         ConnectError: an extension is unknown, or cannot be loaded.
         ConfigError: a property of an extension is wrong.
     """
-    return tuple(_configured(name, config) for name in names)
+    return tuple(_configured(name, config, plugins) for name in names)
 
 
-def _configured(name: str, config: Mapping[str, str]) -> RestExtension:
-    declared = installed(GROUP)
+def _configured(name: str, config: Mapping[str, str], plugins: Plugins | None) -> RestExtension:
+    declared = installed(REST_EXTENSIONS)
     found = next((one for one in declared if name in (one.alias, _class_name(one))), None)
-    if found is None:
-        available = ", ".join([basic_auth.EXTENSION, *(one.alias for one in declared)])
+    if found is not None:
+        kind: type[RestExtension] | None = _loaded(found)
+    else:
+        kind = None if plugins is None else plugins.rest_extension(name)
+    if kind is None:
+        on_path = [] if plugins is None else [one.class_name for one in plugins.all([Kind.REST_EXTENSION])]
+        available = ", ".join([basic_auth.EXTENSION, *(one.alias for one in declared), *on_path])
         raise ConnectError(
             "Failed to find any class that implements interface org.apache.kafka.connect.rest.ConnectRestExtension "
             f"and which name matches {name}, available extensions are: {available}"
         )
-    extension = _made(found)
+    extension = kind()
     extension.configure(config)
     return extension
 
@@ -59,7 +67,7 @@ def _class_name(declared: Declared) -> str:
     return f"{declared.module}.{declared.attribute}"
 
 
-def _made(declared: Declared) -> RestExtension:
+def _loaded(declared: Declared) -> type[RestExtension]:
     try:
         kind = declared.load()
     except Exception as error:
@@ -67,7 +75,7 @@ def _made(declared: Declared) -> RestExtension:
         raise ConnectError(f"The REST extension {_class_name(declared)} cannot be loaded: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, RestExtension)):
         raise ConfigError(f"The REST extension {_class_name(declared)} is not a subclass of RestExtension")
-    return kind()
+    return kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.interface import Herder
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.rest_extension import RestExtension
 from connect_dagster.rest.access_log import AccessLog
 from connect_dagster.rest.app import ADMIN_ENDPOINTS, ENDPOINTS, USER_ENDPOINTS, create_app
@@ -58,13 +59,17 @@ class RestServer:
         self._servers: list[_Server] = []
 
     @classmethod
-    def of(cls, config: WorkerConfig) -> Self:
-        """Return the server of a worker with this configuration.
+    def of(cls, config: WorkerConfig, plugins: Plugins | None = None) -> Self:
+        """Return the server of a worker.
+
+        Args:
+            config: the worker's.
+            plugins: the worker's, among which extensions on ``plugin.path`` are looked for.
 
         Raises:
             ConfigError: a value cannot be served, or a file it names cannot be read.
         """
-        return cls(RestSettings.of(config))
+        return cls(RestSettings.of(config, plugins))
 
     @property
     def client(self) -> RestClient:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from connect_dagster.client.inter_worker import RestClient
+from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.plugin.rest_extension import RestExtension
 from connect_dagster.rest import basic_auth, tls
 from connect_dagster.rest.app import PLAIN_CLIENT, Admits, everyone
@@ -67,11 +68,14 @@ class RestSettings:
     limits: Limits = LIMITS
 
     @classmethod
-    def of(cls, config: WorkerConfig, environment: Mapping[str, str] = os.environ) -> RestSettings:
+    def of(
+        cls, config: WorkerConfig, plugins: Plugins | None = None, environment: Mapping[str, str] = os.environ
+    ) -> RestSettings:
         """Return the settings of a worker.
 
         Args:
             config: the worker's.
+            plugins: the worker's, among which extensions on ``plugin.path`` are looked for.
             environment: the process's; ``KAFKA_OPTS`` in it names the login file of basic authentication.
 
         Raises:
@@ -92,7 +96,9 @@ class RestSettings:
             cls.internal(config),
             admin=_admin(config),
             admits=BasicAuth.of(environment) if basic_auth.EXTENSION in classes else everyone,
-            extensions=load_extensions((name for name in classes if name != basic_auth.EXTENSION), config.originals),
+            extensions=load_extensions(
+                (name for name in classes if name != basic_auth.EXTENSION), config.originals, plugins
+            ),
             cors=CorsRules.parse(config.access_control_allow_origin, config.access_control_allow_methods),
             headers=parse_rules(config.response_http_headers_config),
         )

@@ -123,7 +123,7 @@ class WorkerProcess(ABC, Generic[Config]):
         self._transformer = ConfigTransformer.of(props, plugins)
         output.hide(self._transformer.hidden)
         config = config_class.parse(self._transformer.transform(props).config, plugins.find_class)
-        self._rest = RestServer.of(config)
+        self._rest = RestServer.of(config, plugins)
         self._rest.bind()
         try:
             self._start(config, plugins, session, began)

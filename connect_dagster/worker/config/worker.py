@@ -256,7 +256,8 @@ class WorkerConfig(ConfigDef):
         importance=Importance.LOW,
         validator=UniqueValues(),
         doc="Extensions of the REST API: Java's BasicAuthSecurityRestExtension by its class, those of Python by their "
-        "entry points of connect_dagster.rest_extensions, or module.Class; RoleRestExtension ships.",
+        "entry points of connect_dagster.rest_extensions, or module.Class, also on plugin.path; RoleRestExtension "
+        "ships.",
     )
 
     @classmethod

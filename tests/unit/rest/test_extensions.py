@@ -14,8 +14,8 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.isolation.declarations import REST_EXTENSIONS
 from connect_dagster.plugin import ClusterState, RestExtension
-from connect_dagster.rest.extensions import GROUP
 from connect_dagster.rest.roles import RoleRestExtension
 from tests.rest_calls import call
 from tests.unit.rest.memory_herder import MemoryHerder
@@ -81,8 +81,10 @@ NOT_ONE = object
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Declare the extensions of this module, as a distribution would."""
     points = [("counting", "Counting"), ("marking", "Marking"), ("object", "NOT_ONE"), ("gone", "Gone")]
-    found = EntryPoints(EntryPoint(alias, f"{HERE}:{name}", GROUP) for alias, name in points)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found if group == GROUP else EntryPoints())
+    found = EntryPoints(EntryPoint(alias, f"{HERE}:{name}", REST_EXTENSIONS) for alias, name in points)
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: found if group == REST_EXTENSIONS else EntryPoints()
+    )
 
 
 def test_an_extension_answers_passes_on_and_adds_routes(herder: MemoryHerder) -> None:
