@@ -21,12 +21,22 @@ from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.config import under_prefix
 from connect_dagster.storage.internal_topics import InternalTopic, ensure_internal_topic
 from connect_dagster.storage.offset_store import ConnectorOffsets, Offset, OffsetTable, Partition, SourceOffsets
-from connect_dagster.storage.topic_log import READ_COMMITTED, Entry, Headers, OpenLog, TopicLog, always
+from connect_dagster.storage.shared_stores import SharedStores
+from connect_dagster.storage.topic_log import (
+    READ_COMMITTED,
+    Entry,
+    Headers,
+    OpenLog,
+    TopicLog,
+    TopicMissingError,
+    always,
+)
 
 log = logging.getLogger(__name__)
 
 OWN_TOPIC = "offsets.storage.topic"
 _READ_SECONDS = 60.0
+_COMMITTED = ("isolation.level", READ_COMMITTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +44,16 @@ class SeparateOffsets:
     """Offsets of a connector in a separate topic, and in the group's as well (``SourceOffsets``).
 
     Attributes:
-        store: of the separate topic.
+        store: of the separate topic, which connectors with the same topic and access share.
         own: the offsets there, which have precedence.
         shared: the offsets in the group's topic.
+        release: ends the use of the store.
     """
 
     store: KafkaOffsetStore
     own: ConnectorOffsets
     shared: ConnectorOffsets
+    release: Callable[[], None]
 
     def offset(self, partition: Partition) -> dict[str, Any] | None:
         """Return the offset of a partition, ``None`` when neither topic has one."""
@@ -74,8 +86,8 @@ class SeparateOffsets:
             log.warning("Offsets are in the connector's own topic, but not in the group's: %s", error)
 
     def close(self) -> None:
-        """Stop reading and writing the separate topic."""
-        self.store.stop()
+        """End the use of the separate topic."""
+        self.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +142,21 @@ class TransactionalOffsets:
             self.reader.copy(changes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A topic of connectors' offsets, and the access to it.
+
+    Attributes:
+        topic: its name.
+        settings: of the clients that read and write it.
+        admin: of the admin client.
+    """
+
+    topic: str
+    settings: frozenset[tuple[str, str]]
+    admin: frozenset[tuple[str, str]]
+
+
 class _Unsaved(threading.local):
     """The entries that a thread has written and not saved."""
 
@@ -147,6 +174,7 @@ class KafkaOffsetStore:
         save_seconds: how long the brokers may take to acknowledge a save (``offset.flush.timeout.ms``).
         permitted: whether this worker may write now.
         open_log: makes the log of the topic.
+        open_admin: makes the admin client of a connector's separate topic.
     """
 
     def __init__(
@@ -157,12 +185,16 @@ class KafkaOffsetStore:
         save_seconds: float,
         permitted: Callable[[], bool] = always,
         open_log: OpenLog = TopicLog,
+        open_admin: Callable[[Settings], TopicAdmin] = TopicAdmin,
     ) -> None:
         self._topic = topic
         self._settings = settings
         self._admin = admin
         self._save_seconds = save_seconds
         self._permitted = permitted
+        self._open_log = open_log
+        self._open_admin = open_admin
+        self._separate: SharedStores[_Place, KafkaOffsetStore] = SharedStores(self._open_separate)
         self._table = OffsetTable()
         self._lock = threading.Lock()
         self._unsaved = _Unsaved()
@@ -201,19 +233,32 @@ class KafkaOffsetStore:
             ConfigError: the connector's topic is not compacted.
             ConnectError: a topic cannot be read to its end.
         """
-        self._catch_up()
+        self.catch_up()
         shared = ConnectorOffsets(self, connector)
         overrides = {**under_prefix(config, "consumer.override."), **under_prefix(config, "producer.override.")}
         topic = config.get(OWN_TOPIC) or self._topic.name
-        settings = {**self._settings, **overrides, "client.id": f"connector-offset-{connector}-"}
+        settings = {**self._settings, **overrides, "client.id": f"connector-offset-{topic}-"} | self._required()
         if topic == self._topic.name and settings["bootstrap.servers"] == self._settings["bootstrap.servers"]:
             return shared
-        admin = TopicAdmin({**self._settings, **under_prefix(config, "admin.override."), **overrides})
-        own = KafkaOffsetStore(
-            replace(self._topic, name=topic, setting=OWN_TOPIC), settings, admin, self._save_seconds, self._permitted
-        )
-        own.start()
-        return SeparateOffsets(own, ConnectorOffsets(own, connector), shared)
+        admin = {**self._settings, **under_prefix(config, "admin.override."), **overrides}
+        own, release = self._separate.acquire(_Place(topic, frozenset(settings.items()), frozenset(admin.items())))
+        try:
+            own.catch_up_or_create()
+        except BaseException:
+            release()
+            raise
+        return SeparateOffsets(own, ConnectorOffsets(own, connector), shared, release)
+
+    def _required(self) -> dict[str, str]:
+        """Return the settings that a connector cannot override (Java: ``ConnectUtils.ensureProperty``)."""
+        return {name: value for name, value in self._settings.items() if (name, value) == _COMMITTED}
+
+    def _open_separate(self, place: _Place) -> KafkaOffsetStore:
+        topic, admin = replace(self._topic, name=place.topic, setting=OWN_TOPIC), self._open_admin(dict(place.admin))
+        settings, seconds = dict(place.settings), self._save_seconds
+        store = KafkaOffsetStore(topic, settings, admin, seconds, self._permitted, self._open_log)
+        store.start()
+        return store
 
     def open_transactional(self, connector: str, config: Mapping[str, str]) -> TransactionalOffsets:
         """Return the offsets of one connector for tasks that write them in transactions.
@@ -281,7 +326,7 @@ class KafkaOffsetStore:
             DataError: a stored offset is not a JSON object.
             ConnectError: the topic cannot be read to its end.
         """
-        self._catch_up()
+        self.catch_up()
         with self._lock:
             return self._table.offsets_of(connector)
 
@@ -307,11 +352,24 @@ class KafkaOffsetStore:
         except TimeoutError as error:
             raise ConnectError(f"Failed to flush offsets to storage: {error}") from error
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
+        """Read up to the topic's current end. Raises ConnectError."""
         try:
             self._log.read_to_end(_READ_SECONDS)
         except TimeoutError as error:
             raise ConnectError(f"Failed to fetch offsets: {error}") from error
+
+    def catch_up_or_create(self) -> None:
+        """Read up to the topic's current end, and create a topic again that somebody has deleted.
+
+        Raises:
+            ConnectError: it cannot be made or read.
+        """
+        try:
+            self.catch_up()
+        except TopicMissingError:
+            ensure_internal_topic(self._admin, self._topic)
+            self.catch_up()
 
     def _take(
         self, key: bytes | None, value: bytes | None, partition: int, offset: int, timestamp: int, headers: Headers
