@@ -93,6 +93,7 @@ network: ## have `ip` for the tests that cut networks: installed in the same way
 
 kerberos: ## have a key distribution centre for the tests with Kerberos: installed in the same way
 	$(call have,kadmin.local,krb5-admin-server krb5-kdc,the tests with Kerberos)
+	$(call have,kinit,krb5-user,the tests with Kerberos)
 
 libraries: install ## have the shared libraries of the MySQL server of tests: installed in the same way, or in the cache
 	@$(BIN)/python -m tests.system_libraries 2>/dev/null && exit 0; \

@@ -13,6 +13,8 @@ from connect_dagster.embedded.ports import HOST, free_port, is_listening
 
 REALM = "EXAMPLE.TEST"
 SERVICE = "kafka"
+BROKER_HOST = "localhost"
+"""The name of brokers' address: Java and MIT's library look for it, as by default."""
 MODULE = "com.sun.security.auth.module.Krb5LoginModule"
 _SECONDS = 30
 # Debian has them outside of a user's path.
@@ -47,10 +49,18 @@ class KerberosRealm:
             name: without the realm.
             lifetime: the longest of its tickets.
         """
-        file = self.key_table(name)
         self._admin(f'addprinc -randkey -maxlife "{lifetime}" {name}')
+        return self.export(name)
+
+    def export(self, name: str) -> Path:
+        """Write the present key of a principal to its key table, and return that."""
+        file = self.key_table(name)
         self._admin(f"ktadd -norandkey -k {file} {name}")
         return file
+
+    def log_in(self, name: str, cache: Path) -> None:
+        """Get a ticket into a cache, as a user does."""
+        self._run("kinit", "-k", "-t", str(self.key_table(name)), "-c", str(cache), name)
 
     def key_table(self, name: str) -> Path:
         """Return the path of a principal's key table."""
@@ -82,7 +92,7 @@ class KerberosRealm:
 
     def broker_settings(self, listener: str) -> dict[str, str]:
         """Return the settings of a broker on this machine whose listener takes logins."""
-        name = f"{SERVICE}/{HOST}"
+        name = f"{SERVICE}/{BROKER_HOST}"
         prefix = f"listener.name.{listener.lower()}."
         return {
             f"{prefix}sasl.enabled.mechanisms": "GSSAPI",
@@ -143,15 +153,13 @@ class KerberosRealm:
   default_realm = {REALM}
   dns_lookup_realm = false
   dns_lookup_kdc = false
-  dns_canonicalize_hostname = false
-  rdns = false
   udp_preference_limit = 1
 [realms]
   {REALM} = {{
     kdc = {HOST}:{self._port}
   }}
 [domain_realm]
-  {HOST} = {REALM}
+  {BROKER_HOST} = {REALM}
 """
 
     def _center_config(self) -> str:
@@ -179,7 +187,7 @@ def _program(name: str) -> str:
 def kerberos_realm(folder: Path) -> Iterator[KerberosRealm]:
     """Run a realm with the principals ``connect`` and that of a broker on this machine."""
     made = KerberosRealm(folder)
-    for name in ("connect", f"{SERVICE}/{HOST}"):
+    for name in ("connect", f"{SERVICE}/{BROKER_HOST}"):
         made.add(name)
     made.start()
     try:

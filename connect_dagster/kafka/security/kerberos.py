@@ -131,19 +131,14 @@ class KerberosLogin:
         name = hashlib.sha256(repr(parts).encode()).hexdigest()
         return Credential(self.principal, {"client_keytab": f"FILE:{key_table}", "ccache": f"MEMORY:connect_{name}"})
 
-    def error(self, error: GssError, host: str = "") -> ConnectError:
-        """Return the error of a login.
-
-        Args:
-            error: of the library.
-            host: of the broker; empty before one was asked.
-        """
+    def error(self, error: GssError) -> ConnectError:
+        """Return an error of the library as that of this login."""
         if error.code in _TEMPORARY:
             return RetriableError(f"Kerberos gives {self} no ticket: {error}")
-        advice = self._advice(error.code, host)
+        advice = self._advice(error.code)
         return ConfigError(f"Kerberos refuses {self}: {error}" + (f". {advice}" if advice else ""))
 
-    def _advice(self, code: int, host: str) -> str:
+    def _advice(self, code: int) -> str:
         if code == _NO_CACHE and self.key_table is not None:
             return _contents(Path(self.key_table))
         if code == _NO_CACHE:
@@ -155,7 +150,7 @@ class KerberosLogin:
         if code == _EXPIRED_CLIENT:
             return "Extend the principal in the realm"
         if code == _UNKNOWN_SERVICE:
-            return f"{_SERVICE} must be the first part of the brokers' principals, and {host} their second"
+            return f"{_SERVICE} must be the first part of the brokers' principals, and their host's name the second"
         if code == _CLOCK_SKEW:
             return "Set the clocks of this machine and of the realm"
         return ""
@@ -204,7 +199,7 @@ class KerberosConversation:
         try:
             yield
         except GssError as error:
-            raise self._login.error(error, self._host) from error
+            raise self._login.error(error) from error
 
 
 def _service(settings: Mapping[str, str], options: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ import asyncio
 import ctypes
 import functools
 import logging
+import os
 import secrets
 import socket
 import ssl
@@ -385,3 +386,7 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="kafka-sasl-relay", daemon=True).start()
     return loop
+
+
+# A process that was forked has the loop without its thread.
+os.register_at_fork(after_in_child=_loop.cache_clear)

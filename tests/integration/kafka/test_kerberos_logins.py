@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaException
+from pyspark.sql import SparkSession
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.broker_config import FAST_START
@@ -16,7 +18,9 @@ from connect_dagster.errors import ConfigError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.groups import commit_group_offsets, fetch_group_offsets
+from connect_dagster.kafka.transactional_producer import TransactionalProducer
 from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_bounds
+from tests.integration import topics
 from tests.kerberos_realm import KerberosRealm, kerberos_realm
 from tests.key_tool import PASSWORD, make_key, trust
 
@@ -109,6 +113,60 @@ def test_both_libraries_log_in(tickets: TicketBroker, listener: str, topic_prefi
     assert [one.end for one in bounds.values()] == [1], "as Dagster's sensors ask"
 
 
+@pytest.mark.nightly
+def test_columns_are_sent_in_transactions(tickets: TicketBroker, topic_prefix: str) -> None:
+    settings, id, topic = tickets.safe(), f"{topic_prefix}id", f"{topic_prefix}t"
+    made = clients.producer_settings(settings["bootstrap.servers"], id, settings)
+    producer = TransactionalProducer(clients.transactional_settings(made, id), lambda: False)
+    producer.init()
+    producer.begin()
+    producer.send(pa.table({"value": [b"%d" % number for number in range(20_000)]}), topic)
+    producer.commit()
+    producer.close()
+    read = topics.read_topic(tickets.broker.bootstrap_servers, topic, 20_000)
+    assert [one.value() for one in read] == [b"%d" % number for number in range(20_000)]
+
+
+@pytest.mark.nightly
+def test_sparks_client_logs_in(tickets: TicketBroker, topic_prefix: str, spark: SparkSession) -> None:
+    settings, topic = tickets.login(), f"{topic_prefix}t"
+    producer = clients.producer(settings)
+    producer.produce(topic, b"one")
+    assert producer.flush(SECONDS) == 0
+    assert spark._jvm is not None
+    spark._jvm.java.lang.System.setProperty("java.security.krb5.conf", str(tickets.realm.config))
+    options = clients.spark_options(settings)
+    rows = spark.read.format("kafka").options(**options).option("subscribe", topic).load().collect()
+    assert [bytes(row.value) for row in rows] == [b"one"]
+
+
+@pytest.mark.nightly
+def test_a_key_table_that_is_replaced_is_read_again(tickets: TicketBroker) -> None:
+    realm = tickets.realm
+    realm.add("rotated")
+    settings = tickets.login("rotated")
+    assert clients.admin(settings).list_topics(timeout=SECONDS).brokers
+    realm.change_key("rotated")
+    realm.export("rotated")
+    for ask in (
+        lambda: clients.admin(settings).list_topics(timeout=SECONDS),
+        lambda: fetch_group_offsets(settings, ["g"], SECONDS),
+    ):
+        assert ask()
+
+
+@pytest.mark.nightly
+def test_tickets_of_a_cache_are_taken(tickets: TicketBroker, tmp_path: Path) -> None:
+    """As others get them, with kinit; without them the error says what to do."""
+    cache = tmp_path / "cache"
+    settings = tickets.login(useKeyTab="false", useTicketCache="true", ticketCache=str(cache))
+    with pytest.raises(ConfigError, match="Get a ticket with kinit, or log in with a key table: useKeyTab=true"):
+        clients.admin(settings)
+    tickets.realm.log_in("connect", cache)
+    assert clients.admin(settings).list_topics(timeout=SECONDS).brokers
+    assert fetch_group_offsets(settings, ["g"], SECONDS) == {"g": {}}
+
+
 def test_a_wrong_login_is_one_clear_error_of_both_libraries(tickets: TicketBroker) -> None:
     realm = tickets.realm
     realm.add("replaced")
@@ -149,7 +207,7 @@ def test_a_service_that_the_realm_does_not_know_is_an_error_of_both_libraries(
     tickets: TicketBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = tickets.login() | {"sasl.kerberos.service.name": "other"}
-    text = "sasl.kerberos.service.name must be the first part of the brokers' principals, and 127.0.0.1 their second"
+    text = "sasl.kerberos.service.name must be the first part of the brokers' principals, and their host's name the"
     refused = []
     admin = clients.admin(settings, {"error_cb": lambda error: refused.append(clients.refusal("me", error))})
     with pytest.raises(KafkaException):
