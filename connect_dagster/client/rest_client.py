@@ -29,6 +29,7 @@ from connect_dagster.client.types import (
     PartitionOffset,
     ServerInfo,
     TaskProgress,
+    WorkerHealth,
 )
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.connector_file import DesiredState
@@ -46,6 +47,7 @@ NO_CERTIFICATE = (
     "the worker ended the connection, as it does when it requires a client certificate (ssl.client.auth=required) and "
     "gets none that it trusts"
 )
+LOGGERS = "/admin/loggers"
 JSON, TEXT = "application/json", "text/plain"
 
 
@@ -240,6 +242,15 @@ class KafkaConnectClient:
         """Replace the configuration of a connector; create it RUNNING when it does not exist."""
         self._send("PUT", f"{_path(connector)}/config", dict(config))
 
+    def patch_config(self, connector: str, changes: Mapping[str, str | None]) -> None:
+        """Change keys of a configuration, the others stay (KIP-477).
+
+        Args:
+            connector: Its name.
+            changes: Values by key; None removes a key.
+        """
+        self._send("PATCH", f"{_path(connector)}/config", dict(changes))
+
     def delete(self, connector: str) -> None:
         """Delete a connector; its offsets stay."""
         self._send("DELETE", _path(connector))
@@ -289,6 +300,47 @@ class KafkaConnectClient:
         query = f"includeTasks=true&onlyFailed={str(only_failed).lower()}"
         self._send("POST", f"{_path(connector)}/restart?{query}")
 
+    def restart_task(self, connector: str, task: int) -> None:
+        """Restart one task; the worker that runs it does so at once."""
+        self._send("POST", f"{_path(connector)}/tasks/{task}/restart")
+
+    def reset_topics(self, connector: str) -> None:
+        """Forget the topics that a connector has used (KIP-558)."""
+        self._send("PUT", f"{_path(connector)}/topics/reset")
+
+    def health(self) -> WorkerHealth:
+        """Return the health of the worker, which may be starting or unhealthy (KIP-1017); without retries."""
+        response = self._response("GET", "/health", None, JSON)
+        try:
+            return WorkerHealth.model_validate(response.json())
+        except ValueError:
+            raise self._refusal("GET", "/health", response) from None
+
+    def loggers(self) -> dict[str, str]:
+        """Return the levels of the worker's loggers, by name (KIP-495)."""
+        return self._parsed(lambda answer: {name: one["level"] for name, one in answer.items()}, "GET", LOGGERS)
+
+    def logger(self, name: str) -> str:
+        """Return the level of a logger."""
+        return self._parsed(lambda answer: str(answer["level"]), "GET", f"{LOGGERS}/{quote(name, safe='')}")
+
+    def set_logger_level(self, name: str, level: str, *, cluster: bool = False) -> list[str]:
+        """Set the level of a logger and those below it.
+
+        Args:
+            name: Of a logger.
+            level: TRACE, DEBUG, INFO, WARN, ERROR, FATAL or OFF.
+            cluster: Whether on all workers of the group (KIP-976).
+
+        Returns:
+            The loggers whose level has changed; empty for the whole cluster, which changes it later.
+        """
+        path, body = f"{LOGGERS}/{quote(name, safe='')}", {"level": level}
+        if not cluster:
+            return self._parsed(lambda answer: [str(one) for one in answer], "PUT", path, body)
+        self._send("PUT", f"{path}?scope=cluster", body)
+        return []
+
     def _parsed(self, parse: Callable[[Any], Parsed], method: str, path: str, body: object = None) -> Parsed:
         response = self._send(method, path, body)
         try:
@@ -315,9 +367,16 @@ class KafkaConnectClient:
             time.sleep(delay)
 
     def _attempt(self, method: str, path: str, body: object, accept: str) -> requests.Response:
+        response = self._response(method, path, body, accept)
+        if not response.ok:
+            raise self._refusal(method, path, response)
+        return response
+
+    def _response(self, method: str, path: str, body: object, accept: str) -> requests.Response:
+        """Return the response, whatever its status. Raises KafkaConnectError without one."""
         where = f"{method} {self._shown_url}{path}"
         try:
-            response = self._send_once(method, path, body, accept)
+            return self._send_once(method, path, body, accept)
         except ConfigError as error:
             raise KafkaConnectError(f"{self._shown_url} cannot be asked: {error}") from None
         except requests.exceptions.SSLError as error:
@@ -331,16 +390,16 @@ class KafkaConnectClient:
             raise KafkaConnectError(message, retriable=True) from None
         except OSError as error:  # requests' own errors are some
             raise KafkaConnectError(f"{where} failed: {_cause(error)}") from None
-        if response.ok:
-            return response
+
+    def _refusal(self, method: str, path: str, response: requests.Response) -> KafkaConnectError:
         status = response.status_code
-        message = f"{where} → {status}: {_message(response)}"
+        message = f"{method} {self._shown_url}{path} → {status}: {_message(response)}"
         if status in REFUSED_STATUSES and not _is_of_connect(response):
             message = (
                 f"{self._shown_url} refuses the credentials ({status}): check username, password, token and headers"
             )
         passing = status in RETRIED_STATUSES and not message.endswith(ALREADY_EXISTS)
-        raise KafkaConnectError(message, status=status, retriable=passing)
+        return KafkaConnectError(message, status=status, retriable=passing)
 
     def _is_refused_by_tls(self, error: requests.ConnectionError) -> bool:
         """Return whether a worker ended a connection with TLS: with 1.3 the client learns no more than that."""

@@ -36,6 +36,18 @@ class ServerInfo(Response):
     kafka_cluster_id: str
 
 
+class WorkerHealth(Response):
+    """``GET /health``.
+
+    Attributes:
+        status: starting, healthy or unhealthy.
+        message: What that means.
+    """
+
+    status: str
+    message: str
+
+
 class ConnectorState(Response):
     """State of the connector object itself.
 

@@ -25,7 +25,14 @@ from connect_dagster.cli.connectors.verbs import act_and_report
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
-from connect_dagster.orchestration.connectors.apply import ApplyPlan, InvalidConnectorsError, carry_out, plan_all
+from connect_dagster.orchestration.connectors.apply import (
+    ApplyPlan,
+    InvalidConnectorError,
+    InvalidConnectorsError,
+    carry_out,
+    plan,
+    plan_all,
+)
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 
@@ -47,6 +54,29 @@ def diff_command(client: KafkaConnectClient, declared: Sequence[str], in_json: b
     plans = _plans(client, declared)
     _print(plans, in_json)
     if not all(planned.is_empty for planned in plans):
+        sys.exit(NOT_AS_WISHED)
+
+
+@click.command("validate")
+@declarations_argument
+@asks_worker
+def validate_command(client: KafkaConnectClient, declared: Sequence[str]) -> None:
+    """Validate declared connectors on the worker.
+
+    A DECLARATION is that of apply. Prints each error; exits with 1 when there is one.
+    """
+    refused = False
+    for spec in _declarations(declared):
+        try:
+            plan(client, spec)
+        except InvalidConnectorError as error:
+            refused = True
+            click.echo(error.description, err=True)
+        except dg.Failure as error:
+            raise Trouble(str(error.description)) from error
+        else:
+            click.echo(f"{spec.name}: valid")
+    if refused:
         sys.exit(NOT_AS_WISHED)
 
 

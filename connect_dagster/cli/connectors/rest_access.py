@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from connect_dagster.cli.contexts.context_option import chosen_context, context_option
 from connect_dagster.client.access import Access
 from connect_dagster.client.operations import StateNotReachedError
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
@@ -21,15 +22,15 @@ from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectE
 NOT_AS_WISHED = 1
 
 _FILE = click.Path(exists=True, dir_okay=False)
+DEFAULT_URL = "http://127.0.0.1:8083"
 _OPTIONS = (
     click.option(
         "--url",
         envvar="CONNECT_DAGSTER_REST_URL",
-        default="http://127.0.0.1:8083",
-        show_default=True,
         show_envvar=True,
-        help="REST address of a worker.",
+        help=f"REST address of a worker; by default that of the current context, else {DEFAULT_URL}.",
     ),
+    context_option(),
     click.option("--username", envvar="CONNECT_DAGSTER_USERNAME", show_envvar=True, help="User of its REST API."),
     click.option(
         "--password",
@@ -110,14 +111,27 @@ def asks_worker(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that lead to a worker to a command, which gets a client as its first argument."""
 
     @functools.wraps(command)
-    def asking(*, url: str, **arguments: Any) -> Any:
-        access = Access(**{name: arguments.pop(name) for name in _ACCESS})
+    def asking(**arguments: Any) -> Any:
         with one_sentence():
-            return command(KafkaConnectClient(url, access=access), **arguments)
+            return command(chosen_client(arguments), **arguments)
 
     for option in reversed(_OPTIONS):
         asking = option(asking)
     return asking
+
+
+def chosen_client(arguments: dict[str, Any], **more: Any) -> KafkaConnectClient:
+    """Take the options that lead to a worker out of a command's arguments, and return the client that they choose.
+
+    Args:
+        arguments: of the command.
+        more: for the client.
+    """
+    url, context = arguments.pop("url"), arguments.pop("context")
+    given = {name: arguments.pop(name) for name in _ACCESS}
+    chosen = chosen_context(context, url, "--url") or {}
+    access = {**{name: chosen.get(name) for name in _ACCESS}, **{name: one for name, one in given.items() if one}}
+    return KafkaConnectClient(url or chosen.get("url", DEFAULT_URL), access=Access(**access), **more)
 
 
 @contextmanager

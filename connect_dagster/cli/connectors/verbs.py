@@ -6,12 +6,14 @@ Speaks to a worker's REST API, ours or Java's. A worker carries a request out la
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import click
 
 from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option, timeout_option
+from connect_dagster.cli.connectors.shell_completion import connector_names
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.masking import mask_text
 from connect_dagster.client.operations import (
@@ -27,7 +29,12 @@ from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, ConnectorState
 from connect_dagster.plugin.connector_file import DesiredState
 
-names_argument = click.argument("names", metavar="CONNECTOR...", nargs=-1, required=True)
+names_argument = click.argument(
+    "names", metavar="CONNECTOR...", nargs=-1, required=True, shell_complete=connector_names
+)
+patterns_option = click.option(
+    "-e", "--reg-exp", "patterns", is_flag=True, help="CONNECTOR is a regular expression of whole names."
+)
 
 
 @click.command("list")
@@ -46,7 +53,7 @@ def list_command(client: KafkaConnectClient, in_json: bool) -> None:
 
 
 @click.command("status")
-@click.argument("names", metavar="[CONNECTOR]...", nargs=-1)
+@click.argument("names", metavar="[CONNECTOR]...", nargs=-1, shell_complete=connector_names)
 @json_option
 @asks_worker
 def status_command(client: KafkaConnectClient, names: Sequence[str], in_json: bool) -> None:
@@ -67,54 +74,80 @@ def status_command(client: KafkaConnectClient, names: Sequence[str], in_json: bo
 
 @click.command("pause")
 @names_argument
+@patterns_option
 @timeout_option
 @asks_worker
-def pause_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
+def pause_command(client: KafkaConnectClient, names: Sequence[str], patterns: bool, timeout: float) -> None:
     """Pause connectors.
 
     Their tasks stay.
     """
-    _set_state(client, names, DesiredState.PAUSED, timeout)
+    _set_state(client, _named(client, names, patterns), DesiredState.PAUSED, timeout)
 
 
 @click.command("resume")
 @names_argument
+@patterns_option
 @timeout_option
 @asks_worker
-def resume_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
+def resume_command(client: KafkaConnectClient, names: Sequence[str], patterns: bool, timeout: float) -> None:
     """Resume paused or stopped connectors."""
-    _set_state(client, names, DesiredState.RUNNING, timeout)
+    _set_state(client, _named(client, names, patterns), DesiredState.RUNNING, timeout)
 
 
 @click.command("stop")
 @names_argument
+@patterns_option
 @timeout_option
 @asks_worker
-def stop_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
+def stop_command(client: KafkaConnectClient, names: Sequence[str], patterns: bool, timeout: float) -> None:
     """Stop connectors and end their tasks.
 
     Their configuration and offsets stay.
     """
-    _set_state(client, names, DesiredState.STOPPED, timeout)
+    _set_state(client, _named(client, names, patterns), DesiredState.STOPPED, timeout)
 
 
 @click.command("restart")
 @names_argument
 @click.option("--all-tasks", is_flag=True, help="Restart each connector and all its tasks, not only FAILED parts.")
+@click.option("--task", type=click.IntRange(min=0), help="Restart the task of this number alone.")
+@patterns_option
 @timeout_option
 @asks_worker
-def restart_command(client: KafkaConnectClient, names: Sequence[str], all_tasks: bool, timeout: float) -> None:
+def restart_command(
+    client: KafkaConnectClient,
+    names: Sequence[str],
+    all_tasks: bool,
+    task: int | None,
+    patterns: bool,
+    timeout: float,
+) -> None:
     """Restart FAILED connectors and tasks."""
-    goals = {name: target_state_of(one.status) for name, one in _known(client, names).items()}
-    act_and_report(client, goals, lambda name: client.restart(name, only_failed=not all_tasks), timeout)
+    if all_tasks and task is not None:
+        raise click.UsageError("Give --all-tasks or --task, not both")
+    known = _known(client, _named(client, names, patterns))
+    if missing := [name for name, one in known.items() if task not in (None, *(each.id for each in one.status.tasks))]:
+        raise Trouble(f"{', '.join(missing)} has no task {task}; `connect-dagster status` shows those that there are.")
+    goals = {name: target_state_of(one.status) for name, one in known.items()}
+
+    def ask(name: str) -> None:
+        if task is None:
+            client.restart(name, only_failed=not all_tasks)
+        else:
+            client.restart_task(name, task)
+
+    act_and_report(client, goals, ask, timeout)
 
 
 @click.command("delete")
 @names_argument
+@patterns_option
 @timeout_option
 @asks_worker
-def delete_command(client: KafkaConnectClient, names: Sequence[str], timeout: float) -> None:
+def delete_command(client: KafkaConnectClient, names: Sequence[str], patterns: bool, timeout: float) -> None:
     """Delete connectors; their offsets stay."""
+    names = _named(client, names, patterns)
     outcome = delete_and_await(client, _known(client, names), Wait(timeout))
     for name in names:
         if name not in outcome.refused:
@@ -149,6 +182,23 @@ def _exit(outcome: Outcome) -> None:
 
 def _set_state(client: KafkaConnectClient, names: Sequence[str], state: DesiredState, timeout: float) -> None:
     act_and_report(client, dict.fromkeys(names, state), lambda name: client.set_target_state(name, state), timeout)
+
+
+def _named(client: KafkaConnectClient, names: Sequence[str], patterns: bool) -> Sequence[str]:
+    """Return the names, or those of the cluster that regular expressions match, each of which must match one."""
+    if not patterns:
+        return names
+    known, found = list(client.connectors()), dict[str, None]()
+    for pattern in names:
+        try:
+            matches = re.compile(pattern).fullmatch
+        except re.error as error:
+            raise Trouble(f"{pattern} is not a regular expression: {error}") from error
+        matched = [name for name in known if matches(name)]
+        if not matched:
+            raise Trouble(f"{pattern} matches no connector of the cluster; it has {', '.join(known) or 'none at all'}.")
+        found |= dict.fromkeys(matched)
+    return list(found)
 
 
 def _known(client: KafkaConnectClient, names: Sequence[str]) -> dict[str, Connector]:

@@ -63,7 +63,7 @@ def mirror_command() -> None:
 @click.argument("topic")
 @click.option("--as", "kind", type=click.Choice(list(_DECODERS)), help="Kind of the records, where the name differs.")
 @brokers_options
-def read(topic: str, kind: str | None, bootstrap_server: str, command_config: str | None) -> None:
+def read(topic: str, kind: str | None, bootstrap_server: str | None, command_config: str | None) -> None:
     """Print offset syncs, checkpoints or heartbeats, a line each, as Kafka's formatters do."""
     brokers = chosen_brokers(bootstrap_server, command_config)
     decode = _DECODERS[kind or _kind_of(topic)]
@@ -79,7 +79,12 @@ def read(topic: str, kind: str | None, bootstrap_server: str, command_config: st
 @json_option
 @brokers_options
 def translate(
-    group: str, source: str, separator: str | None, in_json: bool, bootstrap_server: str, command_config: str | None
+    group: str,
+    source: str,
+    separator: str | None,
+    in_json: bool,
+    bootstrap_server: str | None,
+    command_config: str | None,
 ) -> None:
     """Print the offsets from which GROUP goes on in this cluster, by its last checkpoints."""
     brokers = chosen_brokers(bootstrap_server, command_config)

@@ -1,7 +1,8 @@
-"""``connect-dagster plugin``: list the plugins on ``plugin.path``, and create a project."""
+"""``connect-dagster plugin``: list the plugins on ``plugin.path`` or of a cluster, and create a project."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from string import Template
 
 import click
 
+from connect_dagster.cli.connectors.rest_access import asks_worker, json_option
+from connect_dagster.cli.connectors.shell_completion import plugin_names
 from connect_dagster.cli.table_text import table_text
+from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 
@@ -56,7 +60,7 @@ _KINDS: Mapping[str, _PluginKind] = {
 
 @click.group("plugin")
 def plugin_command() -> None:
-    """List plugins, or create a project for one."""
+    """List and describe plugins, or create a project for one."""
 
 
 @plugin_command.command("list")
@@ -70,6 +74,23 @@ def list_command(worker: str | None, plugin_path: str | None) -> None:
     """
     path = plugin_path if plugin_path is not None else _path_of(worker)
     click.echo(_listed([folder.strip() for folder in path.split(",") if folder.strip()]))
+
+
+@plugin_command.command("describe")
+@click.argument("plugin", metavar="CLASS", shell_complete=plugin_names)
+@json_option
+@asks_worker
+def describe_command(client: KafkaConnectClient, plugin: str, in_json: bool) -> None:
+    """Print the options of a plugin of the cluster: connector, transform, predicate or converter."""
+    keys = client.plugin_config(plugin)
+    if in_json:
+        click.echo(json.dumps([key.model_dump() for key in keys], indent=2))
+        return
+    rows = [
+        (key.name, key.type.lower(), "required" if key.required else key.default_value or "", key.documentation or "")
+        for key in keys
+    ]
+    click.echo(table_text(("OPTION", "TYPE", "DEFAULT", "MEANING"), rows))
 
 
 @plugin_command.command("new")

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from connect_dagster.cli.contexts.context_file import ContextError
+from connect_dagster.cli.contexts.context_option import chosen_context, context_option
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.kafka.access import Brokers
@@ -14,13 +16,12 @@ from connect_dagster.kafka.groups import ANSWER_SECONDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+DEFAULT_BROKERS = "localhost:9092"
 _bootstrap_server = click.option(
     "--bootstrap-server",
     envvar="KAFKA_BOOTSTRAP_SERVERS",
-    default="localhost:9092",
-    show_default=True,
     show_envvar=True,
-    help="Brokers, as host:port between commas.",
+    help=f"Brokers, as host:port between commas; by default those of the current context, else {DEFAULT_BROKERS}.",
 )
 
 
@@ -32,13 +33,30 @@ _command_config = click.option(
 )
 
 
+_CONTEXT = f"{__name__}.context"
+
+
+def _keep_context(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    context.meta[_CONTEXT] = name
+
+
 def brokers_options(command: Command) -> Command:
-    """Add ``--bootstrap-server`` and ``--command-config`` to a command, for :func:`chosen_brokers`."""
-    return _bootstrap_server(_command_config(command))
+    """Add the options that lead to brokers to a command, for :func:`chosen_brokers`."""
+    context = context_option(expose_value=False, callback=_keep_context)
+    return _bootstrap_server(context(_command_config(command)))
 
 
-def chosen_brokers(bootstrap_server: str, command_config: str | None) -> Brokers:
-    """Return the brokers that the options name. Raises ClickException when the file cannot be read."""
+def chosen_brokers(bootstrap_server: str | None, command_config: str | None) -> Brokers:
+    """Return the brokers that the options, or a context, name. Raises ClickException when a file cannot be read."""
+    context = click.get_current_context(silent=True)
+    name = None if context is None else context.meta.get(_CONTEXT)
+    chosen = chosen_context(name, bootstrap_server, "--bootstrap-server") or {}
+    if name and "bootstrap_server" not in chosen:
+        raise ContextError(
+            f"The context {name} names no brokers: `connect-dagster context set {name} --bootstrap-server HOST:PORT`"
+        )
+    bootstrap_server = bootstrap_server or chosen.get("bootstrap_server", DEFAULT_BROKERS)
+    command_config = command_config or chosen.get("command_config")
     if command_config is None:
         return Brokers(bootstrap_server)
     try:

@@ -81,7 +81,7 @@ partition_option = click.option("--partition", type=click.IntRange(min=0), help=
 @click.group("dlq")
 @brokers_options
 @click.pass_context
-def dlq_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
+def dlq_command(context: click.Context, bootstrap_server: str | None, command_config: str | None) -> None:
     """List and replay dead letters.
 
     A connector writes them to errors.deadletterqueue.topic.name; what went wrong is known when

@@ -36,7 +36,7 @@ _NAMES = {"offset": "config_offset"}
 @click.group("group")
 @brokers_options
 @click.pass_context
-def group_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
+def group_command(context: click.Context, bootstrap_server: str | None, command_config: str | None) -> None:
     """Describe groups of workers and consumers."""
     context.obj = chosen_brokers(bootstrap_server, command_config)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what the client library does not export
 @click.group("topic")
 @brokers_options
 @click.pass_context
-def topic_command(context: click.Context, bootstrap_server: str, command_config: str | None) -> None:
+def topic_command(context: click.Context, bootstrap_server: str | None, command_config: str | None) -> None:
     """List topics, read records, write records."""
     context.obj = chosen_brokers(bootstrap_server, command_config)
 

@@ -1,0 +1,1 @@
+"""Contexts: named clusters, with what leads to them."""
