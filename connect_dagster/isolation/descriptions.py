@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from connect_dagster.isolation.plugin_source import class_path
+from connect_dagster.isolation.plugin_source import class_name
 from connect_dagster.plugin.config_provider import ConfigProvider
 from connect_dagster.plugin.connector import Connector, SinkConnector, SourceConnector
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
@@ -99,11 +99,6 @@ class PluginDescription(Generic[P]):
             f"encodedVersion={self.version}, type={self.kind.value}, typeName='{self.kind.value}', "
             f"location='{self.location}'}}"
         )
-
-
-def class_name(found: type[Any]) -> str:
-    """Return the name that a class goes by: Java's where it takes over Java's configurations."""
-    return getattr(found, "java_class", None) or class_path(found)
 
 
 def described(plugin: Any, location: str, declared_as: str | None = None) -> list[PluginDescription[Any]]:

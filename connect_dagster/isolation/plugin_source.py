@@ -89,6 +89,11 @@ def class_path(found: type[Any]) -> str:
     return plain_names(f"{found.__module__}.{found.__qualname__}")
 
 
+def class_name(found: type[Any]) -> str:
+    """Return the name that a class goes by: Java's where it takes over Java's configurations."""
+    return getattr(found, "java_class", None) or class_path(found)
+
+
 def invalidate_caches() -> None:
     """Look for modules again, such as those of files written since the last import."""
     _spec.cache_clear()

@@ -19,8 +19,8 @@ from typing import Any, Self
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.isolation import plugin_source
 from connect_dagster.isolation.declarations import INSTALLED, Declared, installed
-from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, class_name, described
-from connect_dagster.isolation.plugin_source import PluginSource, plain_names
+from connect_dagster.isolation.descriptions import BASES, LISTED, Kind, PluginDescription, described
+from connect_dagster.isolation.plugin_source import PluginSource, class_name, plain_names
 from connect_dagster.isolation.scan import JavaArchive, scan
 from connect_dagster.java.maven_versions import fitting_version
 from connect_dagster.plugin.config import Type, parse_value
@@ -30,7 +30,7 @@ from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.rest_extension import RestExtension
 
-__all__ = ["LISTED", "Kind", "PluginDescription", "Plugins", "class_name"]
+__all__ = ["LISTED", "Kind", "PluginDescription", "Plugins"]
 
 log = logging.getLogger(__name__)
 

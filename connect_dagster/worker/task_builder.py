@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from connect_dagster.isolation.descriptions import PluginDescription, class_name
-from connect_dagster.isolation.plugin_source import class_path
+from connect_dagster.isolation.descriptions import PluginDescription
+from connect_dagster.isolation.plugin_source import class_name, class_path
 from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.groups import remove_members

@@ -18,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.errors import ConfigError
-from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.isolation.plugin_source import class_name
 from connect_dagster.plugin.config import Type, parse_value
 from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frame_columns import FAILURE, ROW

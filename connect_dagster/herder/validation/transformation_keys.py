@@ -12,7 +12,8 @@ from typing import Any
 
 from connect_dagster.errors import ConfigError
 from connect_dagster.herder.validation.connector_config_def import concrete_class, instantiated, version_of
-from connect_dagster.isolation.plugins import Kind, Plugins, class_name
+from connect_dagster.isolation.plugin_source import class_name
+from connect_dagster.isolation.plugins import Kind, Plugins
 from connect_dagster.java.maven_versions import require_version
 from connect_dagster.plugin.config import (
     ConfigKey,

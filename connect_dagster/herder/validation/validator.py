@@ -21,7 +21,8 @@ from connect_dagster.herder.validation.exactly_once import add_exactly_once_erro
 from connect_dagster.herder.validation.transformation_keys import ALIASED, transformation_keys
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.hidden_values import HiddenValues
-from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins, class_name
+from connect_dagster.isolation.plugin_source import class_name
+from connect_dagster.isolation.plugins import LISTED, Kind, PluginDescription, Plugins
 from connect_dagster.java.hashes import hash_map_order
 from connect_dagster.java.maven_versions import VersionRange, require_version
 from connect_dagster.kafka.override_policy import ClientPolicy

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.errors import DataError
 from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.expressions.offset_ranges import OffsetRange
-from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.isolation.plugin_source import class_name
 from connect_dagster.plugin.converter import Converter, Decoder
 from connect_dagster.plugin.frame_columns import FAILURE, ORIGINAL_COORDINATES, RAW_RECORD
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_errors import is_spark_gone
-from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.isolation.plugin_source import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.expressions.java_errors import is_spark_gone
-from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.isolation.plugin_source import class_name
 from connect_dagster.plugin.bisection import Bisection
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery, SourceTable, executors_are_local

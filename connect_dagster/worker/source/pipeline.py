@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from connect_dagster.isolation.descriptions import class_name
+from connect_dagster.isolation.plugin_source import class_name
 from connect_dagster.plugin.converter import Converter
 from connect_dagster.plugin.frame_columns import FAILURE, RAW_RECORD, RECEIPT, ROW, TOMBSTONE
 from connect_dagster.plugin.frames import SourceFrame
