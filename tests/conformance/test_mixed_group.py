@@ -4,18 +4,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from confluent_kafka import Producer
 
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import State
-from connect_dagster.embedded.jars import resolve
-from connect_dagster.kafka.groups import DescribedGroup, live_group
-from tests.conformance.java_cluster import JavaDistributed
+from tests.conformance.mixed_group import JAVAS_OWN, SIDES, MixedGroup, Side, other
 from tests.conftest import Broker
-from tests.distributed_process import DistributedProcess, group_properties
+from tests.distributed_process import DistributedProcess
 from tests.integration import topics
 from tests.integration.cluster.group_of_workers import (
     STRING_CONVERTER,
@@ -25,123 +22,11 @@ from tests.integration.cluster.group_of_workers import (
     await_running,
     await_true,
     delete_all,
-    leader_url,
     put,
-    settled_call,
-    states_of,
     statuses,
     worker_id,
 )
 from tests.rest_calls import Answer
-
-Side = Literal["java", "ours"]
-SIDES: tuple[Side, ...] = ("java", "ours")
-# Lost work is dealt again, and a dead worker noticed, in seconds; both sides must assign a sink's partitions alike.
-GROUP = {
-    "session_timeout_ms": "6000",
-    "heartbeat_interval_ms": "500",
-    "scheduled_rebalance_max_delay_ms": "2000",
-    "offset_flush_interval_ms": "500",
-    "consumer_partition_assignment_strategy": "org.apache.kafka.clients.consumer.RangeAssignor",
-    "consumer_session_timeout_ms": "6000",
-    "consumer_heartbeat_interval_ms": "1000",
-    "consumer_metadata_max_age_ms": "1000",
-}
-# Of Kafka's own tests: a connector of which there is no twin in Python.
-JAVAS_OWN = "org.apache.kafka.connect.integration.TestableSourceConnector"
-JAVAS_OWN_JAR = "connect-runtime-4.3.1-test.jar"
-
-
-class MixedGroup:
-    """One worker of either kind in one group; each may be stopped, killed and started again."""
-
-    def __init__(self, bootstrap_servers: str, prefix: str, workdir: Path) -> None:
-        self.bootstrap_servers = bootstrap_servers
-        props = group_properties(bootstrap_servers, prefix, **GROUP)
-        self.group_id = props["group.id"]
-        jars = [jar for jar in resolve("connect-tests") if jar.name == JAVAS_OWN_JAR]
-        self.java = JavaDistributed(props, workdir / "java", jars=jars)
-        self.ours = DistributedProcess(props, workdir / "ours")
-        self._runs: dict[Side, bool] = dict.fromkeys(SIDES, False)
-
-    def url(self, side: Side) -> str:
-        return self._worker(side).rest_url
-
-    def urls(self, *sides: Side) -> list[str]:
-        return [self.url(side) for side in sides or SIDES]
-
-    def start(self, side: Side) -> None:
-        if not self._runs[side]:
-            self._worker(side).start()
-            self._runs[side] = True
-            self._worker(side).wait_ready()
-
-    def stop(self, side: Side) -> None:
-        if self._runs[side]:
-            self._worker(side).stop()
-            self._runs[side] = False
-
-    def kill(self, side: Side) -> None:
-        self._worker(side).kill()
-        self._runs[side] = False
-
-    def only(self, side: Side) -> None:
-        """Have this side run alone."""
-        self.stop(_other(side))
-        self.start(side)
-
-    def led_by(self, side: Side) -> None:
-        """Have both sides run, and this one lead."""
-        for each in SIDES:
-            self.start(each)
-        if self.leader() != side:
-            self.stop(_other(side))
-            self.start(_other(side))
-        assert self.leader() == side
-
-    def leader(self) -> Side:
-        """Who leads, as the group's coordinator has it."""
-        await_true(lambda: self._leader_url() in self.urls(), self._leader_url)
-        return "java" if self._leader_url() == self.java.rest_url else "ours"
-
-    def call(self, side: Side, method: str, target: str, body: object = None) -> Answer:
-        return settled_call(self.url(side), method, target, body)
-
-    def await_running(self, files: LineFiles, *sides: Side) -> Running:
-        """Wait until these sides, and both views of the group, have the sources of `files` and nothing else."""
-        urls = self.urls(*sides)
-        return await_running(urls, files.names, files.tasks, urls)
-
-    def await_states(self, name: str, *states: str) -> None:
-        """Wait until all workers that run show these states of a connector and its tasks."""
-        urls = [self.url(side) for side in SIDES if self._runs[side]]
-        await_true(
-            lambda: all(states_of(url, name) == list(states) for url in urls),
-            lambda: (name, [states_of(url, name) for url in urls]),
-        )
-
-    def delete_all(self) -> None:
-        """Delete all connectors through whoever runs, and wait until they are gone."""
-        for side in [side for side in SIDES if self._runs[side]][:1]:
-            delete_all(self.url(side))
-
-    def end(self) -> None:
-        for side in SIDES:
-            self.stop(side)
-
-    def _worker(self, side: Side) -> JavaDistributed | DistributedProcess:
-        return self.java if side == "java" else self.ours
-
-    def _leader_url(self) -> str | None:
-        return leader_url(self.bootstrap_servers, self.group_id)
-
-    def described(self, group: str) -> DescribedGroup:
-        """A group as its coordinator has it."""
-        return live_group(self.bootstrap_servers, group)
-
-
-def _other(side: Side) -> Side:
-    return "ours" if side == "java" else "java"
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +88,7 @@ def test_twelve_connectors_are_balanced_and_outlive_each_side(
 
     # The leader goes, so that the other one leads when it comes back.
     mixed.kill(leader)
-    survivor = _other(leader)
+    survivor = other(leader)
     grown = files.grow()
     mixed.await_running(files, survivor)
     assert mixed.leader() == survivor
@@ -297,7 +182,7 @@ def test_everything_can_be_asked_of_either_side(
 ) -> None:
     """Requests go to the follower first; connectors run on both sides, so that both ask the leader to publish tasks."""
     mixed.led_by(leader)
-    for number, side in enumerate((_other(leader), leader)):
+    for number, side in enumerate((other(leader), leader)):
         files = LineFiles(tmp_path, f"{topic_prefix}{number}-", 2)
         lines = files.grow()
         play(mixed, files, side)

@@ -1,25 +1,20 @@
 """The three topics of a group beside Java's: the same calls to both workers, their records compared byte by byte."""
 
 import json
-import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 
-from tests.conformance.distributed_play import LINES, Cluster, at_once, java_cluster, our_cluster
-from tests.conformance.topic_bytes_play import KINDS, Written, by_key, written
+from tests.conformance.distributed_play import Cluster, at_once, java_cluster, our_cluster
+from tests.conformance.topic_bytes_play import KINDS, Written, by_key, shared_names, with_names, written
 from tests.conformance.topic_bytes_script import SCENARIOS
 from tests.conftest import Broker
 
-# The topics are waited for as well, until they are quiet.
-SETTLED_SECONDS = 0.3
 pytestmark = pytest.mark.nightly
 
 
@@ -42,24 +37,6 @@ def test_topics_hold_what_javas_hold(sides: tuple[Cluster, Cluster], scenario: s
 def test_topics_are_made_as_java_makes_them(sides: tuple[Cluster, Cluster]) -> None:
     java, ours = ({kind: _settings(cluster, kind) for kind in KINDS} for cluster in sides)
     assert ours == java
-
-
-def shared_names(folder: Path) -> dict[str, str]:
-    """The names that decide about keys and partitions, alike for both clusters."""
-    source = folder / "source.txt"
-    source.write_text(LINES)
-    run = uuid.uuid4().hex[:8]
-    return {
-        "source": str(source),
-        "topic": f"bytes-{run}-t",
-        "sink_topic": f"bytes-{run}-s",
-        "bad_topic": f"bytes-{run}-b",
-    }
-
-
-def with_names(cluster: Cluster, names: dict[str, str]) -> Cluster:
-    side = replace(cluster.side, names={**cluster.side.names, **names}, settled_seconds=SETTLED_SECONDS)
-    return replace(cluster, side=side)
 
 
 def feed(bootstrap_servers: str, names: dict[str, str]) -> None:

@@ -3,12 +3,14 @@
 import json
 import re
 import time
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from tests.conformance.distributed_play import Cluster
+from tests.conformance.distributed_play import LINES, Cluster
 from tests.conformance.topic_bytes_script import DELETE, GONE, Scenario
 from tests.conformance.topic_records import TopicRecord, end_offsets, records
 
@@ -28,6 +30,9 @@ VARYING = (
     (re.compile(r'("trace":"(?:[^"\\]|\\[^n])*)\\n(?:[^"\\]|\\.)*"'), r'\1{frames}"'),
 )
 
+# The topics are waited for as well, until they are quiet.
+SETTLED_SECONDS = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -44,12 +49,30 @@ class Written:
     value: Any
 
 
+def shared_names(folder: Path) -> dict[str, str]:
+    """The names that decide about keys and partitions, alike for both clusters."""
+    source = folder / "source.txt"
+    source.write_text(LINES)
+    run = uuid.uuid4().hex[:8]
+    return {
+        "source": str(source),
+        "topic": f"bytes-{run}-t",
+        "sink_topic": f"bytes-{run}-s",
+        "bad_topic": f"bytes-{run}-b",
+    }
+
+
+def with_names(cluster: Cluster, names: dict[str, str]) -> Cluster:
+    side = replace(cluster.side, names={**cluster.side.names, **names}, settled_seconds=SETTLED_SECONDS)
+    return replace(cluster, side=side)
+
+
 def written(cluster: Cluster, scenario: Scenario) -> dict[str, list[Written]]:
     """What the scenario's calls write, by kind of topic; the connector is gone afterwards."""
     cluster.side.play(scenario.before)
-    ends = _settle(cluster)
+    ends = settle(cluster)
     cluster.side.play(scenario.calls)
-    _settle(cluster)
+    settle(cluster)
     read = records(cluster.props["bootstrap.servers"], _topics(cluster))
     new = [record for record in read if record.offset >= ends[record.topic, record.partition]]
     if scenario.calls[-1] is not GONE:
@@ -74,8 +97,8 @@ def by_key(found: Sequence[Written]) -> dict[tuple[int, bytes | None], list[Any]
     }
 
 
-def _settle(cluster: Cluster) -> dict[tuple[str, int], int]:
-    """Wait until nothing was written for a while; answers where the topics end."""
+def settle(cluster: Cluster) -> dict[tuple[str, int], int]:
+    """Wait until nothing was written to the topics for a while; answers where they end."""
     start = since = time.monotonic()
     ends = end_offsets(cluster.props["bootstrap.servers"], _topics(cluster))
     while time.monotonic() - since < QUIET_SECONDS:

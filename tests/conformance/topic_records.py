@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 SECONDS = 20.0
 
@@ -21,7 +21,7 @@ class TopicRecord:
 
 
 def records(bootstrap_servers: str, topics: Sequence[str]) -> list[TopicRecord]:
-    """All records of topics up to their present ends, sorted by place.
+    """All committed records of topics up to their present ends, sorted by place.
 
     Args:
         bootstrap_servers: where the topics are.
@@ -35,7 +35,7 @@ def records(bootstrap_servers: str, topics: Sequence[str]) -> list[TopicRecord]:
 
 
 def messages(bootstrap_servers: str, topics: Sequence[str]) -> list[Message]:
-    """All messages of topics up to their present ends, in order for each partition.
+    """All committed messages of topics up to their present ends, in order for each partition.
 
     Args:
         bootstrap_servers: where the topics are.
@@ -45,15 +45,20 @@ def messages(bootstrap_servers: str, topics: Sequence[str]) -> list[Message]:
         TimeoutError: the broker did not hand them out within `SECONDS`.
     """
     with _consumer(bootstrap_servers) as consumer:
-        ends = _ends(consumer, topics)
-        missing = sum(end.offset for end in ends)
-        consumer.assign([TopicPartition(end.topic, end.partition, 0) for end in ends if end.offset])
+        ends = [end for end in _ends(consumer, topics) if end.offset]
+        reading = {(end.topic, end.partition) for end in ends}
+        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in reading])
         found: list[Message] = []
-        while len(found) < missing:
-            more = consumer.consume(missing - len(found), SECONDS)
-            if not more or any(message.error() for message in more):
-                raise TimeoutError(f"{', '.join(topics)}: {len(found)} of {missing} records in {SECONDS:g} s")
-            found += more
+        # Not up to a number of records: the markers of transactions have offsets as well.
+        while reading:
+            message = consumer.poll(SECONDS)
+            error = None if message is None else message.error()
+            if message is None or (error is not None and error.code() != KafkaError._PARTITION_EOF):
+                raise TimeoutError(f"{', '.join(topics)}: {len(found)} records of {ends} in {SECONDS:g} s: {error}")
+            if error is not None:
+                reading.discard((message.topic() or "", message.partition() or 0))
+            else:
+                found.append(message)
     return found
 
 
@@ -65,7 +70,8 @@ def end_offsets(bootstrap_servers: str, topics: Sequence[str]) -> dict[tuple[str
 
 @contextmanager
 def _consumer(bootstrap_servers: str) -> Iterator[Consumer]:
-    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "reader", "enable.auto.commit": False})
+    settings: dict[str, str | bool] = {"group.id": "reader", "enable.auto.commit": False, "enable.partition.eof": True}
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, **settings})
     try:
         yield consumer
     finally:
