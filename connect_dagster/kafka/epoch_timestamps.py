@@ -8,8 +8,6 @@ record's timestamp. Where that is not 0, the record gets a partition that no top
 from __future__ import annotations
 
 import ctypes
-from functools import cache
-from typing import Any
 
 from connect_dagster.kafka.librdkafka import library
 from connect_dagster.kafka.machine_code import compiled
@@ -84,15 +82,10 @@ class EpochTimestamps:
 
     def __init__(self, config: int) -> None:
         self._failures = ctypes.c_int64(0)  # librdkafka has its address
-        on_new = _engine().get_function_address(_ON_NEW)
+        on_new = compiled(_source(_LAST)).get_function_address(_ON_NEW)
         if library().conf_interceptor_add_on_new(config, b"epoch", on_new, ctypes.byref(self._failures)):
             raise ValueError("librdkafka takes no interceptor for timestamp 0")
 
     def failed(self) -> bool:
         """Return whether a record has not got timestamp 0, and was not written."""
         return bool(self._failures.value)
-
-
-@cache
-def _engine() -> Any:
-    return compiled(_source(_LAST))

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from connect_dagster.kafka.librdkafka import library_file
 
+_ENGINES: dict[str, Any] = {}
+_COMPILING = threading.Lock()
+
 
 def compiled(source: str) -> Any:
-    """Compile functions, in 0.1 s where they are the first of the process.
+    """Compile functions once in a process, in 0.1 s where they are the first.
 
     Args:
         source: a module in LLVM's language, which may call functions of librdkafka.
 
     Returns:
-        The engine, whose ``get_function_address`` takes a name; the code lives as long as it does.
+        The engine, whose ``get_function_address`` takes a name; it lives as long as the process, as librdkafka has
+        addresses of its code.
     """
+    # Tasks open their producers at once, each on its thread.
+    with _COMPILING:
+        if source not in _ENGINES:
+            _ENGINES[source] = _compile(source)
+        return _ENGINES[source]
+
+
+def _compile(source: str) -> Any:
     import llvmlite.binding as llvm  # a process without such calls does not load the compiler
 
     llvm.initialize_native_target()

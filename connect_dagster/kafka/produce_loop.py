@@ -72,6 +72,4 @@ def _loop() -> Callable[..., int]:
     engine = compiled(_LOOP)
     address, number = ctypes.c_void_p, ctypes.c_int64
     kind = ctypes.CFUNCTYPE(number, address, address, address, number, number, address)
-    loop = kind(engine.get_function_address(_NAME))
-    loop.engine = engine  # type: ignore[attr-defined]  # the code lives as long as it does
-    return loop
+    return kind(engine.get_function_address(_NAME))
