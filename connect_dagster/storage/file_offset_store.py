@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,6 @@ class FileOffsetStore:
         self._lock = threading.Lock()
         self._saving = threading.Lock()
         self._table = OffsetTable()
-        self._changes = 0
-        self._saved = 0
 
     def start(self) -> None:
         """Claim the file and read it; one that does not exist, or is empty, has no offsets yet.
@@ -64,7 +62,7 @@ class FileOffsetStore:
                 log.warning("Ignoring offset partition key with an unexpected format in %s: %r", self.path, key)
 
     def stop(self) -> None:
-        """Let other workers use the file; what was not saved is lost."""
+        """Let other workers use the file."""
         self._claim.release()
         log.info("Stopped FileOffsetBackingStore")
 
@@ -90,29 +88,23 @@ class FileOffsetStore:
         with self._lock:
             return self._table.offsets_of(connector)
 
-    def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
-        """Set the offset of a partition, ``None`` to forget it; in memory until the next save.
+    def save(self, connector: str, changes: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets of partitions, ``None`` to forget one, and write everything to the file.
 
         Raises:
             DataError: a value is none that offsets may hold.
-        """
-        with self._lock:
-            for key, value in self._table.change(connector, partition, offset).items():
-                self._table.put(key, value)
-            self._changes += 1
-
-    def save(self) -> None:
-        """Write everything to the file, if anything was written since the last time.
-
-        Raises:
-            ConnectError: the file cannot be written; it is as before, and the next save tries again.
+            ConnectError: the file cannot be written; it is as before, and so are the offsets.
         """
         with self._saving:
             with self._lock:
-                changes, content = self._changes, self._table.entries.copy()
-            if changes != self._saved:
-                self._replace(java_map.dumps(content))
-                self._saved = changes
+                entries = self._table.changes(connector, changes)
+                content = {**self._table.entries, **entries}
+            if not entries:
+                return
+            self._replace(java_map.dumps(content))
+            with self._lock:
+                for key, value in entries.items():
+                    self._table.put(key, value)
 
     def _read(self) -> dict[bytes, bytes | None]:
         try:

@@ -1,7 +1,7 @@
 """Offsets of a group's source connectors in its offset topic (Java: ``KafkaOffsetBackingStore``).
 
-Offsets that a task writes are sent by a save, and visible after they were read back. A failed save leaves no entry that
-a later save would send, possibly after the task moved to another worker.
+Offsets of a save are visible after they were read back. A failed save leaves no entry that a later one would send,
+possibly after the task moved to another worker.
 """
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ class SeparateOffsets:
         return own + [(partition, offset) for partition, offset in self.shared.all() if partition not in known]
 
     def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
-        """Set offsets in both topics; deletions first in the group's, so that they are not found there again."""
+        """Set offsets in both topics; deletions first in the group's, so that they are not found there again.
+
+        Raises:
+            DataError: a value is none that offsets may hold; nothing is written.
+            ConnectError: the connector's topic could not be written.
+        """
+        self.store.entries(self.own.connector, offsets)
         self.delete_copies(offsets)
         self.own.save(offsets)
         self.copy(offsets)
@@ -120,9 +126,9 @@ class TransactionalOffsets:
             DataError: a value is none that offsets may hold.
             ConnectError: the copy cannot be written.
         """
+        entries = self.primary.entries(self.connector, changes)
         if isinstance(self.reader, SeparateOffsets):
             self.reader.delete_copies(changes)
-        entries = self.primary.entries(self.connector, changes)
         count = len(self.primary.partitions)
         return pa.table(
             {
@@ -155,13 +161,6 @@ class _Place:
     topic: str
     settings: frozenset[tuple[str, str]]
     admin: frozenset[tuple[str, str]]
-
-
-class _Unsaved(threading.local):
-    """The entries that a thread has written and not saved."""
-
-    def __init__(self) -> None:
-        self.entries: dict[bytes, bytes | None] = {}
 
 
 class KafkaOffsetStore:
@@ -197,7 +196,6 @@ class KafkaOffsetStore:
         self._separate: SharedStores[_Place, KafkaOffsetStore] = SharedStores(self._open_separate)
         self._table = OffsetTable()
         self._lock = threading.Lock()
-        self._unsaved = _Unsaved()
         # An offset of an aborted transaction is one of records that do not exist (Java: exactly.once.source.support).
         own = {"isolation.level": READ_COMMITTED, **settings, "client.id": settings["client.id"] + "offsets"}
         self._log = open_log(topic.name, own, admin, self._take, permitted)
@@ -215,7 +213,7 @@ class KafkaOffsetStore:
         log.info("Finished reading offsets topic and starting KafkaOffsetBackingStore")
 
     def stop(self) -> None:
-        """Stop reading and writing; offsets that were not saved are lost."""
+        """Stop reading and writing."""
         self._log.stop()
         log.info("Stopped KafkaOffsetBackingStore")
 
@@ -263,12 +261,14 @@ class KafkaOffsetStore:
     def open_transactional(self, connector: str, config: Mapping[str, str]) -> TransactionalOffsets:
         """Return the offsets of one connector for tasks that write them in transactions.
 
-        Waits for transactions of other connectors that are open now, which hide later ones. Raises as :meth:`open`.
+        Waits for transactions of other connectors that are open now, which hide later ones; in the group's topic they
+        hide copies. Raises as :meth:`open`.
         """
         found = self.open(connector, config)
         primary = found.store if isinstance(found, SeparateOffsets) else self
         try:
-            primary.pass_transactions()
+            for store in {self, primary}:
+                store.pass_transactions()
         except ConnectError:
             found.close()
             raise
@@ -304,11 +304,8 @@ class KafkaOffsetStore:
         Raises:
             DataError: a value is none that offsets may hold.
         """
-        found: dict[bytes, bytes | None] = {}
         with self._lock:
-            for partition, offset in changes:
-                found |= self._table.change(connector, partition, offset)
-        return list(found.items())
+            return list(self._table.changes(connector, changes).items())
 
     def offset(self, connector: str, partition: Partition) -> dict[str, Any] | None:
         """Return the offset of a partition as far as the topic was read, ``None`` without one.
@@ -330,25 +327,16 @@ class KafkaOffsetStore:
         with self._lock:
             return self._table.offsets_of(connector)
 
-    def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
-        """Set the offset of a partition, ``None`` to delete it; sent by this thread's next save.
+    def save(self, connector: str, changes: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets of partitions, ``None`` to delete one, and wait until the brokers have them.
 
         Raises:
-            DataError: a value is none that offsets may hold.
-        """
-        with self._lock:
-            self._unsaved.entries |= self._table.change(connector, partition, offset)
-
-    def save(self) -> None:
-        """Send all that this thread wrote, and wait until the brokers have it.
-
-        Raises:
+            DataError: a value is none that offsets may hold; nothing is written.
             NotPermittedError: this worker may not write now.
             ConnectError: the brokers did not acknowledge all of it in time; the rest must be written again.
         """
-        unsaved, self._unsaved.entries = self._unsaved.entries, {}
         try:
-            self._log.append(list(unsaved.items()), self._save_seconds)
+            self._log.append(self.entries(connector, changes), self._save_seconds)
         except TimeoutError as error:
             raise ConnectError(f"Failed to flush offsets to storage: {error}") from error
 

@@ -73,17 +73,11 @@ class OffsetStore(Protocol):
             ConnectError: they cannot be read now.
         """
 
-    def write(self, connector: str, partition: Partition, offset: Offset | None) -> None:
-        """Set the offset of a partition, ``None`` to delete it; it is durable after this thread's next :meth:`save`.
+    def save(self, connector: str, changes: Sequence[tuple[Partition, Offset | None]]) -> None:
+        """Set offsets of partitions of a connector, ``None`` to delete one; they are durable when this returns.
 
         Raises:
-            DataError: a value is none that offsets may hold.
-        """
-
-    def save(self) -> None:
-        """Save all that this thread wrote; offsets that cannot be saved must be written again.
-
-        Raises:
+            DataError: a value is none that offsets may hold; nothing is saved.
             ConnectError: the offsets could not be saved.
         """
 
@@ -105,9 +99,7 @@ class ConnectorOffsets:
 
     def save(self, offsets: Sequence[tuple[Partition, Offset | None]]) -> None:
         """Set offsets of partitions."""
-        for partition, offset in offsets:
-            self.store.write(self.connector, partition, offset)
-        self.store.save()
+        self.store.save(self.connector, offsets)
 
     def close(self) -> None:
         """Do nothing: nothing was opened."""
@@ -142,6 +134,13 @@ class OffsetTable:
             DataError: a value of the partition is none that offsets may hold.
         """
         return self._keys.get(_identity(connector, partition)) or [key_bytes(connector, partition)]
+
+    def changes(self, connector: str, changes: Sequence[tuple[Partition, Offset | None]]) -> dict[bytes, bytes | None]:
+        """Return the entries that set offsets of partitions, ``None`` to delete one. Raises as :meth:`change`."""
+        found: dict[bytes, bytes | None] = {}
+        for partition, offset in changes:
+            found |= self.change(connector, partition, offset)
+        return found
 
     def change(self, connector: str, partition: Partition, offset: Offset | None) -> dict[bytes, bytes | None]:
         """Return the entries that give a partition an offset, or none: then all its keys are deleted.

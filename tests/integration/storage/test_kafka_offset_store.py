@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -21,23 +20,18 @@ JAVAS_KEY = '["local-file-source",{"filename":"/tmp/test.txt"}]'
 
 def test_s2_11_the_first_flush(stores: Stores) -> None:
     store = stores.offsets()
-    store.write("local-file-source", PARTITION, {"position": 47})
-    store.save()
+    store.save("local-file-source", [(PARTITION, {"position": 47})])
     assert stores.read_raw(stores.offset_topic.name) == {21: [(JAVAS_KEY, '{"position":47}')]}
 
 
 def test_offsets_are_there_for_the_next_worker(stores: Stores) -> None:
     first: OffsetStore = stores.offsets()
     second = stores.offsets()
-    for number in range(5):
-        first.write("c", {"n": number}, {"position": number})
-    first.save()
+    first.save("c", [({"n": number}, {"position": number}) for number in range(5)])
     reader = second.open("c", {})
     assert [reader.offset({"n": number}) for number in range(5)] == [{"position": number} for number in range(5)]
     assert second.open("other", {}).offset({"n": 1}) is None
-    first.write("c", {"n": 0}, None)
-    first.write("c", {"n": 1}, {"position": 10})
-    first.save()
+    first.save("c", [({"n": 0}, None), ({"n": 1}, {"position": 10})])
     assert sorted(second.offsets_of("c"), key=str) == [
         ({"n": n}, {"position": n if n > 1 else 10}) for n in range(1, 5)
     ]
@@ -51,8 +45,7 @@ def test_keys_that_others_wrote_keep_their_bytes(stores: Stores) -> None:
     stores.write_raw(topic, (theirs, '{"n": 1}'), ("not json", "?"), ('["c",7]', "{}"))
     store = stores.offsets()
     assert store.offsets_of("c") == [({"b": 1, "a": "x"}, {"n": 1})]
-    store.write("c", {"a": "x", "b": 1}, {"n": 2})
-    store.save()
+    store.save("c", [({"a": "x", "b": 1}, {"n": 2})])
     assert store.open("c", {}).offset({"a": "x", "b": 1}) == {"n": 2}
     written = [record for records in stores.read_raw(topic).values() for record in records]
     assert (theirs, '{"n":2}') in written
@@ -60,15 +53,12 @@ def test_keys_that_others_wrote_keep_their_bytes(stores: Stores) -> None:
 
 def test_a_connector_with_a_topic_of_its_own(stores: Stores) -> None:
     store = stores.offsets()
-    store.write("c", {"n": 0}, {"position": 1})
-    store.write("c", {"n": 1}, {"position": 1})
-    store.save()
+    store.save("c", [({"n": number}, {"position": 1}) for number in range(2)])
     config = {"offsets.storage.topic": f"{stores.offset_topic.name}-of-c"}
     with closing(store.open("c", config)) as offsets:
         assert offsets.offset({"n": 0}) == {"position": 1}  # as long as its own topic says nothing
         offsets.save([({"n": 0}, {"position": 2}), ({"n": 2}, {"position": 2})])
-    store.write("c", {"n": 0}, {"position": 3})
-    store.save()
+    store.save("c", [({"n": 0}, {"position": 3})])
     with closing(store.open("c", config)) as offsets:
         assert offsets.offset({"n": 0}) == {"position": 2}
         assert sorted(offsets.all(), key=str) == [
@@ -87,56 +77,39 @@ def test_a_reset_deletes_every_key_of_the_partition(stores: Stores) -> None:
     topic, keys = stores.offset_topic.name, ['["c",{"a":1,"b":2}]', '["c",{"b":2,"a":1}]']
     stores.write_raw(topic, *[(key, '{"n":1}') for key in keys])
     store = stores.offsets()
-    store.write("c", {"a": 1, "b": 2}, None)
-    store.save()
+    store.save("c", [({"a": 1, "b": 2}, None)])
     assert store.offsets_of("c") == []
     written = [record for records in stores.read_raw(topic).values() for record in records]
     assert sorted(key for key, value in written if value is None) == sorted(keys)
 
 
-def test_a_thread_saves_what_it_wrote_alone(stores: Stores) -> None:
-    store = stores.offsets()
-    store.write("mine", PARTITION, {"position": 1})
-    with ThreadPoolExecutor(1) as other:
-        other.submit(store.write, "theirs", PARTITION, {"position": 2}).result()
-        store.save()
-        assert (len(store.offsets_of("mine")), store.offsets_of("theirs")) == (1, [])
-        other.submit(store.save).result()
-    assert len(store.offsets_of("theirs")) == 1
-
-
 def test_only_what_offsets_may_hold_is_written(stores: Stores) -> None:
     store = stores.offsets()
     with pytest.raises(DataError, match="Offsets may only contain primitive types as values"):
-        store.write("c", PARTITION, {"list": [1]})
-    store.save()
+        store.save("c", [({"n": 1}, {"position": 1}), (PARTITION, {"list": [1]})])
+    store.save("other", [])
     assert stores.read_raw(stores.offset_topic.name) == {}
 
 
 def test_a_worker_outside_its_group_commits_nothing_later_either(stores: Stores) -> None:
     permitted = threading.Event()
     store = stores.offsets(permitted.is_set)
-    store.write("c", PARTITION, {"position": 1})
     with pytest.raises(NotPermittedError):
-        store.save()
+        store.save("c", [(PARTITION, {"position": 1})])
     permitted.set()
-    store.write("d", PARTITION, {"position": 2})
-    store.save()
+    store.save("d", [(PARTITION, {"position": 2})])
     assert (store.offsets_of("c"), store.offsets_of("d")) == ([], [(PARTITION, {"position": 2})])
 
 
 @pytest.mark.nightly
 def test_a_save_that_brokers_do_not_acknowledge_fails(own_broker: EmbeddedBroker, own_stores: Stores) -> None:
     store = own_stores.offsets(save_seconds=1)
-    store.write("c", PARTITION, {"position": 1})
-    store.save()
+    store.save("c", [(PARTITION, {"position": 1})])
     own_broker.pause()
-    store.write("c", PARTITION, {"position": 2})
     with pytest.raises(ConnectError, match=r"^Failed to flush offsets to storage: The brokers did not acknowledge 1"):
-        store.save()
+        store.save("c", [(PARTITION, {"position": 2})])
     own_broker.resume()
-    store.write("c", PARTITION, {"position": 3})
-    store.save()
+    store.save("c", [(PARTITION, {"position": 3})])
     assert store.offsets_of("c") == [(PARTITION, {"position": 3})]
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConnectError, DataError
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import NewTopic, TopicAdmin
 from connect_dagster.storage.internal_topics import offset_topic
@@ -20,18 +20,39 @@ OWN = {"offsets.storage.topic": "own"}
 PARTITION = {"f": 1}
 
 
+class Log(MemoryLog):
+    """A log that stays before an open transaction, and reads on when it waits for its end."""
+
+    def read_to_end(self, timeout: float, *, past_transactions: bool = False) -> dict[int, int]:
+        assert isinstance(self._topics, Topics)
+        if past_transactions:
+            self._topics.hiding.discard(self.topic)
+        return super().read_to_end(timeout, past_transactions=past_transactions)
+
+    def read(self) -> None:
+        assert isinstance(self._topics, Topics)
+        if self.topic not in self._topics.hiding:
+            super().read()
+
+
 class Topics(MemoryTopics):
-    """Topics that note how their logs were opened."""
+    """Topics that note how their logs were opened.
+
+    Attributes:
+        hiding: names of the topics with an open transaction, behind which nothing is read.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.settings: list[tuple[str, Settings]] = []
+        self.hiding: set[str] = set()
 
     def open(
         self, topic: str, settings: Settings, admin: TopicAdmin, on_record: OnRecord, permitted: object
     ) -> MemoryLog:
         self.settings.append((topic, settings))
-        return super().open(topic, settings, admin, on_record, lambda: True)
+        self.logs.append(Log(self, topic, on_record, lambda: True))
+        return self.logs[-1]
 
     @property
     def running(self) -> list[str]:
@@ -146,3 +167,33 @@ def test_uncommitted_offsets_are_read_only_where_the_worker_allows_it(topics: To
         own(store_of(topics, **settings)).close()
     found = [settings["isolation.level"] for topic, settings in topics.settings if topic == "own"]
     assert found == ["read_uncommitted", "read_committed", "read_committed", "read_committed"]
+
+
+@pytest.mark.parametrize("topic", ["own", "group"])
+def test_transactions_of_others_hide_no_offset_from_a_task(topics: Topics, topic: str) -> None:
+    """Failed for copies in the group's topic: a connector with a new topic began at an old offset."""
+    store = store_of(topics)
+    topics.hiding.add(topic)
+    topics.append(topic, (b'["c",{"f":1}]', b'{"n":7}'))
+    with closing(store.open_transactional("c", OWN)) as offsets:
+        assert offsets.reader.offset(PARTITION) == {"n": 7}
+
+
+def test_a_save_that_is_refused_leaves_nothing_for_the_next(topics: Topics) -> None:
+    """Failed: the offset before the wrong one was written by the next save of the thread, of any connector."""
+    store = store_of(topics)
+    with closing(own(store)) as first, closing(own(store, "d")) as second:
+        with pytest.raises(DataError, match="Offsets may only contain primitive types as values"):
+            first.save([(PARTITION, {"n": 1}), ({"f": 2}, {"n": [2]})])
+        second.save([(PARTITION, {"n": 3})])
+        assert (first.all(), second.all()) == ([], [(PARTITION, {"n": 3})])
+    assert topics.keys("own") == ['["d",{"f":1}]']
+
+
+def test_a_deletion_that_is_refused_deletes_no_copy(topics: Topics) -> None:
+    store = store_of(topics)
+    store.save("c", [(PARTITION, {"n": 1})])
+    with closing(store.open_transactional("c", OWN)) as offsets:
+        with pytest.raises(DataError):
+            offsets.records([(PARTITION, None), ({"f": 2}, {"n": [2]})])
+        assert offsets.reader.offset(PARTITION) == {"n": 1}
