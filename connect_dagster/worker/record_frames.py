@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from json import JSONEncoder
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]  # not in its stubs
 from typing import Any, cast
 
 import pyarrow as pa
@@ -21,11 +22,14 @@ from connect_dagster.errors import DataError
 from connect_dagster.plugin.frames import SourceTable
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
-from connect_dagster.plugin.records import SourceRecord
+from connect_dagster.plugin.records import Header, SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 Polled = Sequence[SourceBatch] | Sequence[SourceRecord] | SourceBatch | None
 
+_ENCODER = JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+# One for all values, where json.dumps makes two for each.
+_JSON_PARTS = c_make_encoder(None, _ENCODER.default, encode_basestring, None, ":", ",", False, False, False)
 _HEADERS = spark_types.ArrayType(
     spark_types.StructType(
         [
@@ -84,22 +88,15 @@ def _source_table(
     fields: dict[str, tuple[spark_types.DataType, list[Any]]] = {
         "topic": (spark_types.StringType(), [record.topic for record in records]),
         "partition": (spark_types.IntegerType(), [record.partition for record in records]),
-        "key": (_type(key_schema), [_value(record.key, key_schema) for record in records]),
-        "value": (_type(value_schema), [_value(record.value, value_schema) for record in records]),
-        "headers": (
-            _HEADERS,
-            [
-                [{"key": h.key, "value": headers.to_bytes(h.schema, h.value)} for h in record.headers]
-                for record in records
-            ],
-        ),
+        "key": (_type(key_schema), _values([record.key for record in records], key_schema)),
+        "value": (_type(value_schema), _values([record.value for record in records], value_schema)),
+        "headers": (_HEADERS, _headers([record.headers for record in records], headers)),
         "timestamp": (spark_types.LongType(), [record.timestamp for record in records]),
     }
     # A null key with a schema is also written: converters put the schema into the record.
     always = {"topic", "value"} | ({"key"} if key_schema is not None else set())
     kept = {name: column for name, column in fields.items() if name in always or _any(column[1])}
-    latest = {repr(sorted(r.source_partition.items())): (r.source_partition, r.source_offset) for r in records}
-    (partition, offset), *others = latest.values()
+    (partition, offset), *others = _latest(records)
     return SourceTable(
         table=_table(kept),
         source_partition=partition,
@@ -108,6 +105,24 @@ def _source_table(
         value_schema=value_schema,
         key_schema=key_schema,
     )
+
+
+def _latest(records: list[SourceRecord]) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return each source partition with the offset of its last record."""
+    found: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    partition, key = records[0].source_partition, ""
+    for record in records:
+        if not key or record.source_partition != partition:
+            partition = record.source_partition
+            key = repr(sorted(partition.items()))
+        found[key] = partition, record.source_offset
+    return found.values()
+
+
+def _headers(found: list[tuple[Header, ...]], headers: HeaderConverter) -> list[Any]:
+    if not any(found):
+        return []
+    return [[{"key": one.key, "value": headers.to_bytes(one.schema, one.value)} for one in each] for each in found]
 
 
 def _any(values: list[Any]) -> bool:
@@ -127,12 +142,16 @@ def _type(schema: Schema | None) -> spark_types.DataType:
     return spark_types.StringType() if schema is None else schema.to_spark()
 
 
-def _value(value: Any, schema: Schema | None) -> Any:
+def _values(values: list[Any], schema: Schema | None) -> list[Any]:
     if schema is not None:
-        return fitting(value, schema)
+        return [fitting(value, schema) for value in values]
+    return [None if value is None else _json(value) for value in values]
+
+
+def _json(value: Any) -> str:
     try:
-        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
+        return "".join(_JSON_PARTS(value, 0))
+    except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"A value without schema must be what JSON knows: {error}: {value!r}") from error
 
 

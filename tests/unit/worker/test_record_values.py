@@ -1,14 +1,17 @@
 """Values of single records against their schemas, and the frames made of them."""
 
+import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.errors import DataError
+from connect_dagster.plugin.records import SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.worker.record_frames import _value, fitting
+from connect_dagster.worker.record_frames import fitting, tables_of
 
 INT = Schema(SchemaType.INT32)
 LOGICAL = {
@@ -96,15 +99,43 @@ def test_maps_keep_their_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("세", '"세"'), ({"a": [1, None, True]}, '{"a":[1,null,true]}'), (None, None), (1.5, "1.5")],
-)
-def test_a_value_without_schema_is_json(value: Any, text: str | None) -> None:
-    assert _value(value, None) == text
+def values_of(*values: Any) -> list[Any]:
+    """Return the values of records without schema as they stand in a table."""
+    records = [SourceRecord({}, {}, "t", value) for value in values]
+    (table,) = tables_of(records, SimpleHeaderConverter())
+    found: list[Any] = table.table.column("value").to_pylist()
+    return found
 
 
-@pytest.mark.parametrize("value", [b"x", float("nan"), {"a": datetime(2026, 1, 1, tzinfo=UTC)}])
+def test_a_value_without_schema_is_json() -> None:
+    values: list[Any] = [
+        "세",
+        {"a": [1, None, True], "é\n": -1e300},
+        None,
+        1.5,
+        '"\\\x00',
+        (1, (2,)),
+        {1: {}},
+        10**30,
+        [],
+        "",
+    ]
+    texts = [json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values]
+    assert values_of(*values) == [None if value is None else text for value, text in zip(values, texts, strict=True)]
+    assert values_of(None) == [None]
+
+
+CIRCULAR: list[Any] = []
+CIRCULAR.append(CIRCULAR)
+
+
+@pytest.mark.parametrize("value", [b"x", float("nan"), {"a": datetime(2026, 1, 1, tzinfo=UTC)}, CIRCULAR])
 def test_a_value_without_schema_that_json_does_not_know(value: Any) -> None:
     with pytest.raises(DataError, match="A value without schema must be what JSON knows"):
-        _value(value, None)
+        values_of(value)
+
+
+def test_each_partition_has_the_offset_of_its_last_record() -> None:
+    records = [SourceRecord({"file": file}, {"n": n}, "t", n) for n, file in enumerate("aabab")]
+    (table,) = tables_of(records, SimpleHeaderConverter())
+    assert table.offsets == (({"file": "a"}, {"n": 3}), ({"file": "b"}, {"n": 4}))
