@@ -1,9 +1,11 @@
 """Exactly-once source connectors (KIP-618) in groups of a worker of Java's and one of ours, whichever leads."""
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from tests.integration.cluster.group_of_workers import (
 pytestmark = pytest.mark.nightly
 
 SUPPORT = "exactly_once_source_support"
+PLAIN_LEADER = "without a transaction, although this worker has exactly.once.source.support=enabled"
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +191,78 @@ def configs_of_calls(cluster: Cluster) -> list[tuple[int, bytes | None, str | No
         for found in records(cluster.props["bootstrap.servers"], [topic])
         if found.offset >= begin
     ]
+
+
+@pytest.mark.timeout(900)
+def test_a_group_under_load_changes_to_exactly_once_and_back(
+    broker: Broker, topic_prefix: str, files: LineFiles, tmp_path: Path
+) -> None:
+    mixed = MixedGroup(broker.bootstrap_servers, topic_prefix, tmp_path / "workers", **{SUPPORT: "disabled"})
+    try:
+        for side in SIDES:
+            mixed.start(side)
+        create(mixed, files)
+        with load(files):
+            for support in ("preparing", "enabled"):
+                change(mixed, files, support)
+            began = len(files.lines)
+            for side in SIDES:
+                mixed.kill(side)
+                mixed.await_running(files, other(side))
+                mixed.start(side)
+                mixed.await_running(files)
+            ended = len(files.lines)
+            with TopicReader(mixed.bootstrap_servers, files.topic) as reader:
+                reader.await_values(files.lines[:ended])
+            for support in ("preparing", "disabled"):
+                change(mixed, files, support)
+        seen = committed(mixed, files)
+    finally:
+        mixed.end()
+    assert seen.keys() == set(files.lines)
+    assert ended - began > 100
+    assert {line: seen[line] for line in files.lines[began:ended] if seen[line] > 1} == {}
+    assert PLAIN_LEADER not in mixed.ours.log()
+
+
+def test_a_leader_of_javas_that_is_not_prepared_is_named(
+    broker: Broker, topic_prefix: str, files: LineFiles, tmp_path: Path
+) -> None:
+    mixed = MixedGroup(broker.bootstrap_servers, topic_prefix, tmp_path / "workers", **{SUPPORT: "disabled"})
+    try:
+        mixed.led_by("java")
+        create(mixed, files)
+        mixed.restart("ours", **{SUPPORT: "enabled"})
+        mixed.await_running(files)
+        assert mixed.leader() == "java"
+        assert committed(mixed, files).keys() == set(files.lines)
+        logged = mixed.ours.log()
+    finally:
+        mixed.end()
+    # The leader has answered our tasks' requests for rounds of fencing, and recorded them.
+    assert logged.count(PLAIN_LEADER) == 1
+
+
+def change(mixed: MixedGroup, files: LineFiles, support: str) -> None:
+    """Restart one side after the other with another setting."""
+    for side in SIDES:
+        mixed.restart(side, **{SUPPORT: support})
+        mixed.await_running(files)
+
+
+@contextmanager
+def load(files: LineFiles) -> Iterator[None]:
+    """Append lines to all files until the block ends."""
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.wait(0.1):
+            files.grow(3)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        writer.join()
