@@ -262,7 +262,10 @@ class SourceTask(ABC):
         """
 
     def commit(self) -> None:  # noqa: B027 (optional hook)
-        """Handle a commit of offsets; also called at each interval without any to commit."""
+        """Handle a commit of offsets; also called at each interval without any to commit.
+
+        With exactly-once delivery it is called after commits of transactions alone.
+        """
 
     @abstractmethod
     def stop(self) -> None:

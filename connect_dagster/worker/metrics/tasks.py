@@ -177,10 +177,17 @@ class SourceTaskMetrics(TaskMetrics):
             self._batch_sizes.record(records, now)
             self._now_active(self._active + records, now)
 
-    def transaction_committed(self, records: int) -> None:
-        """Record the size of a transaction (Java: ``TransactionMetricsGroup``)."""
+    def transaction_committed(self, records: int, milliseconds: float) -> None:
+        """Record a transaction with the offsets in it (Java: ``ExactlyOnceWorkerSourceTask.commitTransaction``).
+
+        Args:
+            records: number of its records, without those of offsets.
+            milliseconds: of its commit.
+        """
         with self._lock:
-            self._transaction_sizes.record(records, self._clock())
+            now = self._clock()
+            self._transaction_sizes.record(records, now)
+            self._commit_ended(milliseconds, now, succeeded=True)
 
     def record_refused(self) -> None:
         """Count a record that Kafka refused; the task continues without it."""

@@ -58,6 +58,11 @@ class AtLeastOnceSender:
         """Return 0."""
         return 0
 
+    @property
+    def open(self) -> int:
+        """Return 0."""
+        return 0
+
     def finish(self) -> None:
         """Do nothing: each batch is at its end when it was sent."""
 

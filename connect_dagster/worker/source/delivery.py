@@ -129,6 +129,10 @@ class BatchSender(Protocol):
     def held(self) -> int:
         """Return the number of batches that wait for more, and do not end by :meth:`finish`."""
 
+    @property
+    def open(self) -> int:
+        """Return the number of batches that wait for more, or for :meth:`finish`."""
+
     def finish(self) -> None:
         """Bring all batches that were sent to their end."""
 
@@ -232,21 +236,27 @@ class Delivery:
         """Take batches again, after :meth:`drain` has returned ``True``."""
         self._gives_up = self._drops_encoded = False
 
-    def drain(self, seconds: float) -> bool:
+    def drain(self, seconds: float, *, finishing: bool = True) -> bool:
         """Wait until every submitted batch is acknowledged or dropped, or none can be; return whether all are.
 
         Batches of a transaction that the connector has not ended do not count, unless batches were given up: then they
         are dropped as well.
+
+        Args:
+            seconds: longest wait.
+            finishing: whether a transaction that is open is committed, where its connector does not end it; else its
+                batches do not count.
         """
         deadline = time.monotonic() + seconds
-        self.finish()
+        if finishing:
+            self.finish()
         with self._changed:
-            while self._unended and self._error is None and self._may_send():
+            while self._unended(finishing) and self._error is None and self._may_send():
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(min(left, _POLL_SECONDS))
-            return self._unended == 0 and self._error is None
+            return self._unended(finishing) == 0 and self._error is None
 
     def finish(self) -> None:
         """Have the records of all submitted batches committed soon, also those of a transaction that is open."""
@@ -266,8 +276,9 @@ class Delivery:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    @property
-    def _unended(self) -> int:
+    def _unended(self, finishing: bool) -> int:
+        if not finishing:
+            return self._unfinished - self._sender.open
         return self._unfinished - (0 if self._gives_up else self._sender.held)
 
     @property

@@ -101,7 +101,7 @@ class ExactlyOnceSender:
         interval: seconds after which a transaction ends; ``None`` where its connector alone ends it.
         thread: the delivery thread.
         client_id: the producer's, for errors.
-        committed: called with the number of records of each transaction.
+        committed: called with the number of records of each transaction, and the milliseconds of its commit.
         clock: seconds of a monotonic clock.
     """
 
@@ -112,7 +112,7 @@ class ExactlyOnceSender:
         interval: float | None,
         thread: DeliveryThread,
         client_id: str,
-        committed: Callable[[int], None] = lambda _: None,
+        committed: Callable[[int, float], None] = lambda *_: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._producer = producer
@@ -123,7 +123,7 @@ class ExactlyOnceSender:
         self._clock = clock
         self._open: _Transaction | None = None
         self._places: Places | None = None
-        self._held = 0
+        self._open_batches = 0
         producer.attach(thread.over, partial(thread.note_error, client_id), self._note_places)
 
     def send(self, batch: Batch[Any], encoded: Any) -> None:
@@ -154,8 +154,8 @@ class ExactlyOnceSender:
             self._abort(transaction)
         if batch.end is not None or self._clock() >= transaction.ends_at:
             self._commit(transaction)
-        elif self._interval is None:
-            self._held = len(transaction.sent)
+        else:
+            self._open_batches = len(transaction.sent)
 
     def _begin(self, transaction: _Transaction) -> None:
         if not transaction.begun:
@@ -199,7 +199,12 @@ class ExactlyOnceSender:
     @property
     def held(self) -> int:
         """Return the number of batches of an open transaction that its connector ends."""
-        return self._held
+        return self._open_batches if self._interval is None else 0
+
+    @property
+    def open(self) -> int:
+        """Return the number of batches of an open transaction."""
+        return self._open_batches
 
     def finish(self) -> None:
         """Commit the open transaction, unless its connector ends it."""
@@ -210,7 +215,7 @@ class ExactlyOnceSender:
         """Abort an open transaction that its connector ends, without its offsets."""
         if self._open is None or self._interval is not None:
             return
-        transaction, self._open, self._held = self._open, None, 0
+        transaction, self._open, self._open_batches = self._open, None, 0
         if transaction.begun:
             self._producer.abort()
         self._thread.dropped(len(transaction.sent))
@@ -236,13 +241,15 @@ class ExactlyOnceSender:
     def _commit(self, transaction: _Transaction) -> None:
         if not all(one.batch.reported() for one in transaction.sent):
             return
-        changes = transaction.changes()
+        changes, began = transaction.changes(), self._clock()
         if transaction.begun or changes:
             self._begin(transaction)
             self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction.sent, changes))
-            self._offsets.committed(changes)
-            self._committed(sum(one.encoded.table.num_rows for one in transaction.sent if not one.aborted))
-        self._open, self._held = None, 0
+            records = sum(one.encoded.table.num_rows for one in transaction.sent if not one.aborted)
+            self._committed(records, (self._clock() - began) * 1000)
+            if not self._thread.over():  # the next run of an abandoned task may have committed since
+                self._offsets.committed(changes)
+        self._open, self._open_batches = None, 0
         for one in transaction.sent:
             if one.places is not None:
                 one.batch.received(receipts(one.encoded.table, one.batch.topic, one.places))

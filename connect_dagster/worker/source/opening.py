@@ -75,7 +75,7 @@ class ExactlyOnceClients:
         open_offsets: opens the connector's offsets.
         interval: seconds after which a transaction ends; ``None`` where its connector alone ends it.
         wants_receipts: whether records ask for receipts.
-        committed: called with the number of records of each transaction.
+        committed: called with the number of records of each transaction, and the milliseconds of its commit.
     """
 
     settings: Settings
@@ -84,7 +84,7 @@ class ExactlyOnceClients:
     open_offsets: Callable[[], TransactionalOffsets]
     interval: float | None
     wants_receipts: bool
-    committed: Callable[[int], None]
+    committed: Callable[[int, float], None]
 
     def open(self, stopping: Callable[[], bool]) -> Opened:
         """Fence former tasks out, then open the offsets, which have their last commits, and the delivery.
@@ -102,10 +102,14 @@ class ExactlyOnceClients:
             producer.init()
             _until_stopped(self.start.verify, stopping)
             offsets = self.open_offsets()
+            try:
+                return self.open_delivery(partial(self._sender, producer, offsets)), offsets.reader
+            except BaseException:
+                offsets.close()
+                raise
         except BaseException:
             producer.close()
             raise
-        return self.open_delivery(partial(self._sender, producer, offsets)), offsets.reader
 
     def _sender(
         self, producer: TransactionalProducer, offsets: TransactionalOffsets, thread: DeliveryThread

@@ -92,7 +92,7 @@ class Deliveries(Protocol):
     def resume(self) -> None:
         """Take batches again."""
 
-    def drain(self, seconds: float) -> bool:
+    def drain(self, seconds: float, *, finishing: bool = True) -> bool:
         """Wait until every batch is acknowledged or dropped."""
 
     def finish(self) -> None:
@@ -183,7 +183,12 @@ class WorkerSourceTask(WorkerTask):
         self._committed = threading.Event()
 
     def commit_offsets(self) -> bool:
-        """Store the offsets of all acknowledged batches; return whether there were any. Called by the committer."""
+        """Store the offsets of all acknowledged batches; return whether there were any. Called by the committer.
+
+        A task that writes in transactions has none: what it has not committed there may still be aborted.
+        """
+        if self._transactional:
+            return False
         with self._committing:
             began = self._clock.monotonic()
             pending, self._committable = self._committable, {}
@@ -217,11 +222,15 @@ class WorkerSourceTask(WorkerTask):
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)
 
     def _execute(self) -> None:
+        delivery = self._opened()
         try:
-            self._stream_on(self._opened())
-            self._send_requested_end(self._opened())
-        finally:  # also after a failure: commit the batches delivered before it
-            self._commit_at_end(self._opened())
+            self._stream_on(delivery)
+            self._send_requested_end(delivery)
+        except BaseException:
+            # Commit the batches delivered before it, but no open transaction (Java: ``finalOffsetCommit``).
+            self._commit_at_end(delivery, finishing=False)
+            raise
+        self._commit_at_end(delivery)
 
     def _stream_on(self, delivery: Deliveries) -> None:
         while not self.stopping:
@@ -385,8 +394,8 @@ class WorkerSourceTask(WorkerTask):
             for partition, offset in batch.offsets:
                 self._committable[repr(sorted(partition.items()))] = (partition, offset)
 
-    def _commit_at_end(self, delivery: Deliveries) -> None:
-        if not delivery.drain(self._flush_seconds):
+    def _commit_at_end(self, delivery: Deliveries, *, finishing: bool = True) -> None:
+        if not delivery.drain(self._flush_seconds, finishing=finishing):
             log.error(
                 "WorkerSourceTask{id=%s} Failed to flush: records were not acknowledged within %d ms; "
                 "their offsets are not committed, a restart sends them again",

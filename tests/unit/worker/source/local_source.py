@@ -118,6 +118,7 @@ class Producer:
         held: whether batches wait for ``acknowledge``.
         encoding: how often Spark is still busy with the batch before.
         rejected: values that the brokers reject.
+        finishing: whether each drain was to commit an open transaction.
         failure: raised by the next call, as of an earlier batch.
     """
 
@@ -128,6 +129,7 @@ class Producer:
     failure: Exception | None = None
     waiting: list[Callable[[], None]] = field(default_factory=list)
     drained: list[float] = field(default_factory=list)
+    finishing: list[bool] = field(default_factory=list)
     closed: bool = False
     has_given_up: bool = False
     encoding: int = 0
@@ -175,8 +177,9 @@ class Producer:
         if self.failure is not None:
             raise self.failure
 
-    def drain(self, seconds: float) -> bool:
+    def drain(self, seconds: float, *, finishing: bool = True) -> bool:
         self.drained.append(seconds)
+        self.finishing.append(finishing)
         return not self.waiting and self.failure is None
 
     def finish(self) -> None:
@@ -249,7 +252,9 @@ class RecordingTask(SourceTask):
 class LocalSource:
     """A source task, and all that is around it."""
 
-    def __init__(self, policy: ErrorPolicy = NONE, ends: TransactionEnds | None = None) -> None:
+    def __init__(
+        self, policy: ErrorPolicy = NONE, ends: TransactionEnds | None = None, *, transactional: bool = False
+    ) -> None:
         self.clock = Clock()
         self.closed: list[str] = []
         self.batches = Batches()
@@ -272,6 +277,7 @@ class LocalSource:
             batches=self.batches,
             transforms=[self.stage],
             open_clients=lambda _: (self._make_delivery(), cast("SourceOffsets", self.offsets)),
+            transactional=transactional,
             ends=ends,
             flush_seconds=5.0,
             on_topics=self.topics.append,

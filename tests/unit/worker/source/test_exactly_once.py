@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from connect_dagster.kafka.transactional_producer import (
     TransactionTimeoutError,
     UnknownTopicError,
 )
-from connect_dagster.worker.source.delivery import Batch, DeliveryThread
+from connect_dagster.worker.source.delivery import Batch, Delivery, DeliveryThread, LargeBatchGate
 from connect_dagster.worker.source.exactly_once import Changes, ExactlyOnceSender
 from connect_dagster.worker.source.transaction_ends import End
 
@@ -52,6 +53,8 @@ class Producer:
         self.calls.append("abort")
 
     def serve(self) -> None: ...
+
+    def purge(self) -> None: ...
 
     def close(self) -> None:
         self.calls.append("close")
@@ -91,13 +94,15 @@ class Sending:
     offsets: Offsets = field(default_factory=Offsets)
     done: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    commit_times: list[float] = field(default_factory=list)
     dropped: int = 0
     now: float = 0.0
     is_member: bool = True
+    is_over: bool = False
 
     def __post_init__(self) -> None:
         thread = DeliveryThread(
-            over=lambda: False,
+            over=lambda: self.is_over,
             may_send=lambda: self.is_member,
             wait=self._wait,
             fail=lambda _: None,
@@ -110,9 +115,13 @@ class Sending:
             self.interval,
             thread,
             "client",
-            self.sizes.append,
+            self._committed,
             lambda: self.now,
         )
+
+    def _committed(self, records: int, milliseconds: float) -> None:
+        self.sizes.append(records)
+        self.commit_times.append(milliseconds)
 
     def _drop(self, count: int) -> None:
         self.dropped += count
@@ -312,3 +321,59 @@ def test_what_is_polled_again_leaves_its_transaction() -> None:
     sending.sender.drop()
     assert sending.producer.calls == ["begin", "lines: a", "lines: b", "abort"]
     assert (sending.dropped, sending.sender.held, sending.done) == (2, 0, [])
+
+
+def test_an_abandoned_task_copies_no_offsets() -> None:
+    """The run after it may have committed and copied later ones when the last commit of this one returns."""
+    sending = Sending()
+    commit = sending.producer.commit
+
+    def abandoned() -> None:
+        commit()
+        sending.is_over = True
+
+    sending.producer.commit = abandoned  # type: ignore[method-assign]
+    sending.send("a")
+    assert sending.producer.calls[-1] == "commit"
+    assert (sending.done, sending.offsets.copied) == (["lines"], [])
+
+
+@pytest.mark.parametrize(("interval", "held"), [(60.0, 0), (math.inf, 0), (None, 2)])
+def test_batches_of_an_open_transaction_are_counted(interval: float | None, held: int) -> None:
+    sending = Sending(interval)
+    sending.send("a", end=None)
+    sending.send("b", end=None)
+    assert (sending.sender.open, sending.sender.held) == (2, held)
+    sending.send("c", end=End.COMMIT)
+    assert (sending.sender.open, sending.sender.held) == (0, 0)
+
+
+def test_a_commit_is_timed() -> None:
+    sending = Sending()
+    commit = sending.producer.commit
+
+    def slow() -> None:
+        sending.now += 0.25
+        commit()
+
+    sending.producer.commit = slow  # type: ignore[method-assign]
+    sending.send("a")
+    assert (sending.sizes, sending.commit_times) == ([1], [250.0])
+
+
+@pytest.mark.parametrize("finishing", [False, True])
+def test_an_open_transaction_is_committed_at_the_end_of_a_task_that_did_not_fail(finishing: bool) -> None:
+    producer, offsets = Producer(), Offsets()
+
+    def opened(thread: DeliveryThread) -> ExactlyOnceSender:
+        return ExactlyOnceSender(cast("TransactionalProducer", producer), offsets, math.inf, thread, "client")
+
+    delivery = Delivery(opened, "test-0", ("test", "task-0"), LargeBatchGate())
+    for value, end in (("a", End.COMMIT), ("b", None)):
+        table = pa.table({"value": pa.array([value.encode()], pa.binary())})
+        changes = ((FILE, {"position": ord(value)}),)
+        delivery.submit(Batch(partial(Encoded, table), "lines", lambda _: None, offsets=changes, end=end))
+    assert delivery.drain(20, finishing=finishing)
+    delivery.close()
+    first, second = ["begin", "lines: a", "offsets: 97", "commit"], ["begin", "lines: b"]
+    assert producer.calls == [*first, *second, *(["offsets: 98", "commit"] if finishing else []), "close"]

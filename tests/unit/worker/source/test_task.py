@@ -184,6 +184,41 @@ def test_a_failed_task_ends_no_transaction() -> None:
     assert source.producer.ends == []
 
 
+@pytest.mark.parametrize(("error", "finishing"), [(None, True), (ValueError("the database is away"), False)])
+def test_a_failed_task_commits_no_open_transaction(error: Exception | None, finishing: bool) -> None:
+    """Failed: half of a poll was committed. Java: ``ExactlyOnceWorkerSourceTask.finalOffsetCommit``."""
+    source = LocalSource(transactional=True)
+
+    def script() -> Iterator[Polled]:
+        yield frame(1, "a")
+        if error is not None:
+            yield from raising(error)
+
+    source.run(script)
+    assert source.states.seen == (RUN if error is None else FAILED)
+    assert source.producer.finishing == [finishing]
+
+
+def test_offsets_that_are_in_transactions_are_not_the_committers() -> None:
+    """Failed: the plugin heard of a commit at each interval, while its records were in an open transaction."""
+    source = LocalSource(transactional=True)
+    source.producer.held = True
+    calls: list[list[str]] = []
+
+    def script() -> Iterator[Polled]:
+        yield frame(1, "a")
+        assert not source.task.commit_offsets()
+        yield None
+        calls.append([*source.plugin.calls])
+        source.producer.acknowledge()
+        yield None
+        calls.append([*source.plugin.calls])
+
+    source.run(script)
+    assert calls == [["start"], ["start", "commit"]]
+    assert source.offsets.saved == []
+
+
 # Records that are dropped or fail
 
 
