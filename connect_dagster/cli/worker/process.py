@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.client.inter_worker import RestClient
 from connect_dagster.errors import ConnectError
@@ -55,17 +55,23 @@ class WorkerAdmin:
 
     def cluster_id(self) -> str:
         """Return the id of the Kafka cluster. Raises ConnectError when it cannot be reached in time."""
+        causes: list[KafkaError] = []
         try:
             settings = self._settings("connect-worker-adminclient", {})
-            client = clients.admin(settings, {"log_level": 0})
-            cluster = client.list_topics(timeout=_CLUSTER_SECONDS)
+            client = clients.admin(settings, {"log_level": 0, "error_cb": causes.append})
+            try:
+                return str(client.list_topics(timeout=_CLUSTER_SECONDS).cluster_id)
+            finally:
+                client.poll(0)
         except KafkaException as error:
+            # The error of the request is the same for brokers that are away and for a login that they refuse.
+            told = [cause for cause in causes if cause.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL)]
             raise ConnectError(
                 "Failed to connect to and describe Kafka cluster at bootstrap.servers="
-                f"{self._config.bootstrap_servers} within {_CLUSTER_SECONDS:.0f} s ({error.args[0].str()}). "
+                f"{self._config.bootstrap_servers} within {_CLUSTER_SECONDS:.0f} s "
+                f"({[error.args[0], *told][-1].str()}). "
                 "Check worker's broker connection and security properties."
             ) from error
-        return str(cluster.cluster_id)
 
     def for_connector(self, connector: Mapping[str, str]) -> Settings:
         """Return the settings for a connector, with its overrides."""

@@ -284,7 +284,8 @@ class _Connection:
         response = await self._ask(broker, _SASL_HANDSHAKE, _string(GSSAPI.encode()))
         if response.number(2) != 0:
             names = ", ".join(response.text() for _ in range(response.number(4)))
-            raise ConnectError(f"The broker {self._host}:{self._port} has no login with {GSSAPI}, but with: {names}")
+            others = f"others: {names}" if names else "none: security.protocol must be that of the listener"
+            raise ConnectError(f"The broker {self._host}:{self._port} does not take {GSSAPI}, but {others}")
         conversation = await asyncio.to_thread(self._relay.login.conversation, self._host)
         challenge = b""
         while True:

@@ -88,17 +88,25 @@ def test_a_worker_its_group_and_all_its_clients_log_in(
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("name", "options", "text"),
+    ("options", "settings", "text"),
     [
-        ("connect", {"keyTab": "/no/file"}, "The key table cannot be read: No such file or directory"),
-        ("connect", {"principal": "other@EXAMPLE.TEST"}, "The key table has keys of: connect@EXAMPLE.TEST"),
+        ({"keyTab": "/no/file"}, {}, "The key table cannot be read: No such file or directory"),
+        ({}, {"sasl.kerberos.service.name": "other"}, "must be the first part of the brokers' principals"),
     ],
 )
 def test_a_wrong_login_is_one_clear_error(
-    tickets: TicketBroker, tmp_path: Path, topic_prefix: str, name: str, options: dict[str, str], text: str
+    tickets: TicketBroker,
+    tmp_path: Path,
+    topic_prefix: str,
+    options: dict[str, str],
+    settings: dict[str, str],
+    text: str,
 ) -> None:
-    login = for_all(tickets.realm.login(name, **options))
+    login = for_all(tickets.realm.login("connect", **options) | settings)
     worker = DistributedProcess(group_properties(tickets.servers, topic_prefix) | STRINGS | login, tmp_path / "worker")
     worker.start()
     assert worker.wait_exit(SECONDS) != 0
-    assert text in worker.log()
+    errors = [line for line in worker.log().splitlines() if " ERROR " in line]
+    assert len(errors) == 1
+    assert text in errors[0]
+    assert "connect@EXAMPLE.TEST with the key table" in errors[0]
