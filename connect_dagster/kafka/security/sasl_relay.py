@@ -94,6 +94,8 @@ class SaslRelay:
             "sasl.mechanism": "PLAIN",
             "sasl.username": name,
             "sasl.password": secret,
+            # The canonical name of the relay's address is not the broker's: krb5.conf decides about names.
+            "client.dns.lookup": "use_all_dns_ips",
         }
         self._secret = f"\0{name}\0{secret}".encode()
         self._lock = threading.Lock()

@@ -73,6 +73,8 @@ def test_librdkafka_logs_in_at_a_relay() -> None:
         "sasl.mechanism": "PLAIN",
     }
     assert found == to_librdkafka(ClientKind.ADMIN, LOGIN), "clients with one login have one relay"
+    canonical = LOGIN | {"client.dns.lookup": "resolve_canonical_bootstrap_servers_only"}
+    assert to_librdkafka(ClientKind.ADMIN, canonical)["client.dns.lookup"] == "use_all_dns_ips"
     other = LOGIN | {"sasl.jaas.config": f"{MODULE} {KEYS.replace('connect@', 'other@')};"}
     assert found["sasl.password"] != to_librdkafka(ClientKind.ADMIN, other)["sasl.password"]
 
