@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from tests.integration.topics import end_of
+
 SECONDS = 20.0
 
 
@@ -82,7 +84,7 @@ def _ends(consumer: Consumer, topics: Sequence[str]) -> list[TopicPartition]:
     known = consumer.list_topics(timeout=SECONDS).topics
     places = [(topic, partition) for topic in topics for partition in sorted(known[topic].partitions)]
     return [
-        TopicPartition(topic, partition, consumer.get_watermark_offsets(TopicPartition(topic, partition), SECONDS)[1])
+        TopicPartition(topic, partition, end_of(consumer, TopicPartition(topic, partition)))
         for topic, partition in places
     ]
 

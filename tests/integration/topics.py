@@ -41,7 +41,7 @@ def read_committed(bootstrap_servers: str, topic: str) -> list[Message]:
     consumer = _consumer(bootstrap_servers, {"isolation.level": "read_committed", "enable.partition.eof": True})
     partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
     places = [TopicPartition(topic, number, 0) for number in partitions]
-    ends = {place.partition: _end(consumer, place) for place in places}
+    ends = {place.partition: end_of(consumer, place) for place in places}
     consumer.assign(places)
     found: list[Message] = []
     ended: set[int] = set()
@@ -88,7 +88,7 @@ def _has_leaders(admin: AdminClient, topic: str, partitions: int) -> bool:
     return len(found) == partitions and all(one.leader >= 0 for one in found.values())
 
 
-def _end(consumer: Consumer, place: TopicPartition) -> int:
+def end_of(consumer: Consumer, place: TopicPartition) -> int:
     """The end of a partition, which a client may not know yet that has just been told of it."""
     deadline = time.monotonic() + SECONDS
     while True:
@@ -106,7 +106,7 @@ def size(bootstrap_servers: str, topic: str) -> int:
     try:
         partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
         places = [TopicPartition(topic, number) for number in partitions]
-        return sum(_end(consumer, place) for place in places)
+        return sum(end_of(consumer, place) for place in places)
     finally:
         consumer.close()
 

@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from connect_dagster.kafka.groups import live_group
 from connect_dagster.protocol.group_structs import Assignment
 from tests.distributed_process import DistributedProcess
+from tests.integration.topics import end_of
 from tests.rest_calls import Answer, call
 
 POLL_SECONDS = 0.05
@@ -340,7 +341,7 @@ class TopicReader:
         self.records += [one for one in self._consumer.consume(500, seconds) if one.error() is None]
 
     def _end(self, number: int) -> int:
-        return int(self._consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=20)[1])
+        return end_of(self._consumer, TopicPartition(self.topic, number))
 
     def _position(self, number: int) -> int:
         return max(0, self._consumer.position([TopicPartition(self.topic, number)])[0].offset)

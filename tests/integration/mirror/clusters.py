@@ -12,6 +12,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
+from tests.integration.topics import end_of
+
 SECONDS = 60.0
 
 
@@ -115,10 +117,7 @@ class Cluster:
     def ends(self, topic: str) -> dict[int, int]:
         """The end of each partition."""
         with closing(self._consumer()) as consumer:
-            return {
-                number: int(consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=SECONDS)[1])
-                for number in range(self.partitions(topic))
-            }
+            return {number: end_of(consumer, TopicPartition(topic, number)) for number in range(self.partitions(topic))}
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         """Commit offsets of a group without members."""

@@ -19,6 +19,7 @@ from connect_dagster.storage.internal_topics import InternalTopic
 from connect_dagster.storage.kafka_offset_store import KafkaOffsetStore
 from connect_dagster.storage.kafka_status_store import StatusStore
 from connect_dagster.storage.topic_log import READ_COMMITTED, OnRecord, TopicLog, always
+from tests.integration.topics import end_of
 
 SECONDS = 20.0
 Raw = tuple[str, str | None]
@@ -130,7 +131,7 @@ class Stores:
         consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": uuid.uuid4().hex})
         try:
             numbers = sorted(consumer.list_topics(topic, timeout=SECONDS).topics[topic].partitions)
-            ends = {n: consumer.get_watermark_offsets(TopicPartition(topic, n), timeout=SECONDS)[1] for n in numbers}
+            ends = {n: end_of(consumer, TopicPartition(topic, n)) for n in numbers}
             consumer.assign([TopicPartition(topic, number, 0) for number in numbers if ends[number]])
             found: dict[int, list[Raw]] = {}
             while sum(map(len, found.values())) < sum(ends.values()):
