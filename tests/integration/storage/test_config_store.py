@@ -110,8 +110,10 @@ def test_a_fencable_leader_writes_the_same_records(stores: Stores) -> None:
     store.put_task_count_record("kc-src", 1)
     found = stores.read_log(stores.config_topic.name)
     assert [(key, value) for key, value, _ in found] == [*JAVAS[:6], ("tasks-fencing-kc-src", '{"task-count":1}')]
-    # The marker of each transaction takes an offset, of which Java's workers take no notice either.
-    assert [offset for _, _, offset in found] == [0, 2, 4, 6, 8, 10, 11]
+    # The marker of each transaction takes an offset, of which Java's workers take no notice either. Brokers write it
+    # soon after the commit: the next transaction waits for it, the target state, which is in none, does not.
+    offsets = [offset for _, _, offset in found]
+    assert offsets in ([0, 2, 4, 6, 8, 10, 11], [0, 2, 4, 6, 8, 9, 11])
     assert store.snapshot().offset == stores.config(fencing_id=FENCING_ID).snapshot().offset == 12
 
 
