@@ -75,9 +75,10 @@ def test_records_and_offsets_are_committed_together(pair: Pair, files: LineFiles
         assert fenced >= {f"tasks-fencing-{name}" for name in files.names}
 
 
-def test_a_killed_worker_leaves_no_record_twice(pair: Pair, files: LineFiles) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.nightly)])
+def test_a_killed_worker_leaves_no_record_twice(pair: Pair, files: LineFiles, kills: int) -> None:
     pair.create(files)
-    for _ in range(3):
+    for _ in range(kills):
         victim, other = pair.leader_and_follower()
         files.grow(2000)
         time.sleep(0.2)
