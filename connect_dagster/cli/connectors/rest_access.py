@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from connect_dagster.cli.contexts.context_file import ACCESS_KEYS
 from connect_dagster.cli.contexts.context_option import chosen_context, context_option
 from connect_dagster.client.access import Access
 from connect_dagster.client.operations import StateNotReachedError
@@ -78,18 +79,6 @@ _OPTIONS = (
         help="Password of the key, or of the store.",
     ),
 )
-_ACCESS = (
-    "username",
-    "password",
-    "token",
-    "token_file",
-    "ca_file",
-    "ca_password",
-    "cert_file",
-    "key_file",
-    "key_password",
-)
-"""Fields of :class:`Access` with an option of the same name."""
 
 timeout_option = click.option(
     "--timeout",
@@ -128,9 +117,9 @@ def chosen_client(arguments: dict[str, Any], **more: Any) -> KafkaConnectClient:
         more: for the client.
     """
     url, context = arguments.pop("url"), arguments.pop("context")
-    given = {name: arguments.pop(name) for name in _ACCESS}
+    given = {name: arguments.pop(name) for name in ACCESS_KEYS}
     chosen = chosen_context(context, url, "--url") or {}
-    access = {**{name: chosen.get(name) for name in _ACCESS}, **{name: one for name, one in given.items() if one}}
+    access = {**{name: chosen.get(name) for name in ACCESS_KEYS}, **{name: one for name, one in given.items() if one}}
     return KafkaConnectClient(url or chosen.get("url", DEFAULT_URL), access=Access(**access), **more)
 
 

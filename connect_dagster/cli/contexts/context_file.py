@@ -15,8 +15,7 @@ from pathlib import Path
 import click
 
 FILE_VARIABLE = "CONNECT_DAGSTER_CONTEXTS"
-KEYS = (
-    "url",
+ACCESS_KEYS = (
     "username",
     "password",
     "token",
@@ -26,9 +25,9 @@ KEYS = (
     "cert_file",
     "key_file",
     "key_password",
-    "bootstrap_server",
-    "command_config",
 )
+"""Fields of :class:`Access` with an option of the same name."""
+KEYS = ("url", *ACCESS_KEYS, "bootstrap_server", "command_config")
 """Names of options that a context may have; ``url`` is always there."""
 SECRETS = frozenset({"password", "token", "ca_password", "key_password"})
 Context = Mapping[str, str]
