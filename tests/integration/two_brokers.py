@@ -90,7 +90,7 @@ def two_brokers(folder: Path) -> Iterator[TwoBrokers]:
     only_broker = {"process.roles": "broker", "node.id": "2", "listeners": f"PLAINTEXT://{HOST}:{other}"}
     with EmbeddedBroker(folder / "first", port, heap="384m", settings=quorum | listeners) as first:
         _make_topic_of_offsets(first.bootstrap_servers)
-        _join_cluster(folder / "first" / "data", folder / "second" / "data")
+        join_cluster(folder / "first" / "data", folder / "second" / "data")
         second = EmbeddedBroker(folder / "second", other, heap="384m", settings=quorum | only_broker)
         with second:
             yield TwoBrokers(first, second)
@@ -111,10 +111,10 @@ def _make_topic_of_offsets(bootstrap_servers: str) -> None:
         consumer.close()
 
 
-def _join_cluster(first: Path, second: Path) -> None:
-    """Format the storage of the second broker for the cluster of the first one."""
+def join_cluster(first: Path, other: Path, node: int = 2) -> None:
+    """Format the storage of another broker for the cluster of the first one."""
     formatted = dict(line.partition("=")[::2] for line in (first / "meta.properties").read_text().splitlines())
     directory = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    lines = {"version": "1", "cluster.id": formatted["cluster.id"], "node.id": "2", "directory.id": directory}
-    second.mkdir(parents=True)
-    (second / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    lines = {"version": "1", "cluster.id": formatted["cluster.id"], "node.id": str(node), "directory.id": directory}
+    other.mkdir(parents=True)
+    (other / "meta.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))

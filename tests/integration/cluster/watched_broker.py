@@ -104,6 +104,11 @@ class WatchedBroker:
             self._trap = Trap(wanted, moment, skipped)
             return self._trap
 
+    def remove_trap(self) -> None:
+        """Hold no request back that comes from now on."""
+        with self._lock:
+            self._trap = None
+
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
