@@ -43,7 +43,7 @@ def source_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Win
         watch = Stopwatch(worker.processes)
         for connector in connectors:
             worker.create(connector)
-        _await_all(worker, bench.workload.lines, [_topic_full(bench, topic, file) for _, file, topic in given])
+        await_all(worker, bench.workload.lines, [_topic_full(bench, topic, file) for _, file, topic in given])
         window = watch.stop()
         for name, file, topic in given:
             worker.delete(name)
@@ -64,7 +64,7 @@ def sink_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Windo
     for connector in connectors:
         worker.create(connector)
     full = [_file_full(output, file) for output, (_, _, file) in zip(outputs, given, strict=True)]
-    _await_all(worker, bench.workload.lines, full)
+    await_all(worker, bench.workload.lines, full)
     window = watch.stop()
     for output, (name, _, file) in zip(outputs, given, strict=True):
         worker.delete(name)
@@ -100,7 +100,9 @@ def _cell(
         yield Sample(memory, contestant, worker.processes.peak_bytes() / 1e6)
 
 
-def _await_all(worker: Running, lines: int, full: list[Callable[[], bool]]) -> None:
+def await_all(worker: Running, lines: int, full: list[Callable[[], bool]]) -> None:
+    """Wait until all checks succeed. Raises InvalidCellError when that takes too long for this number of lines."""
+
     def all_full() -> bool:
         while full and full[-1]():
             full.pop()

@@ -17,6 +17,7 @@ Settings = dict[str, str | int | float | bool]
 
 _SECONDS = 30.0
 _FETCHED = 20_000
+_CONTROL_RECORDS = 10  # more than those behind the last record
 _CONNECT_SECONDS = 0.5
 _BULK: Settings = {"linger.ms": 20, "max.in.flight": 1, "batch.size": 262_144}
 
@@ -108,18 +109,31 @@ class Topics:
             raise InvalidCellError(f"{name} is not {'empty' if offset == OFFSET_BEGINNING else 'at rest'}")
         return Tail(consumer)
 
-    def digest(self, name: str, *, skip: int = 0) -> str:
+    def last_value(self, name: str) -> bytes | None:
+        """Return the value of its last committed record; none while there is none near its end."""
+        consumer = self._consumer({"enable.partition.eof": True})
+        consumer.assign([TopicPartition(name, 0, max(0, self.end_offset(name) - _CONTROL_RECORDS))])
+        found = None
+        try:
+            while (message := consumer.poll(_CONNECT_SECONDS)) is not None and message.error() is None:
+                found = message.value()
+        finally:
+            consumer.close()
+        return found
+
+    def digest(self, name: str, *, skip: int = 0, count: int | None = None) -> str:
         """Return a hash of all its values in their order, as `LogFile.digest` has it.
 
         Args:
             name: the topic.
             skip: bytes at the beginning of each value that do not count.
+            count: number of its records, where transactions have ended in it; by default its end.
 
         Raises:
             InvalidCellError: the topic cannot be read to its end.
         """
         sha = hashlib.sha256()
-        for block in self.read(name, [self.end_offset(name)]):
+        for block in self.read(name, [count or self.end_offset(name)]):
             sha.update(b"".join(_value(message)[skip:] + b"\n" for message in block))
         return sha.hexdigest()
 
@@ -150,7 +164,7 @@ class Topics:
         """Close the connection that watches."""
         self._watcher.close()
 
-    def _consumer(self) -> Consumer:
+    def _consumer(self, more: Settings | None = None) -> Consumer:
         return Consumer(
             {
                 **self._client,
@@ -158,6 +172,7 @@ class Topics:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
                 "max.partition.fetch.bytes": 8 << 20,
+                **(more or {}),
             }
         )
 

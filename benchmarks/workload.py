@@ -4,6 +4,7 @@ Knows nothing of workers and brokers.
 """
 
 import hashlib
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 _BLOCK_BYTES = 1 << 22
+_TAIL_BYTES = 4096
 _SEED = 1
 _DAY = "21/Nov/2026"
 _PATHS = ("/", "/products/{n}", "/cart/{n}", "/search?q={n}", "/static/app.{n}.js")
@@ -68,6 +70,12 @@ class LogFile:
         with self.path.open("rb") as file:
             while block := file.read(_BLOCK_BYTES):
                 yield block + file.readline()
+
+    def last_value(self, form: Format) -> bytes:
+        """Return the value of its last line in this format."""
+        with self.path.open("rb") as file:
+            file.seek(-min(self.size, _TAIL_BYTES), os.SEEK_END)
+            return form.encode(file.read().splitlines(keepends=True)[-1]).removesuffix(b"\n")
 
     def digest(self, form: Format = Format.STRING) -> str:
         """Return a hash of the values of its lines in this format; for strings that of the file's own bytes."""
