@@ -21,6 +21,7 @@ from connect_dagster.rest import entities
 from connect_dagster.rest.documents import read_config
 from connect_dagster.rest.exchange import Call, Endpoint, Reply
 from connect_dagster.rest.openapi_schemas import FLAG, TEXT, TEXTS, Operation, by_name, entity, listed, returns
+from connect_dagster.worker.logs.levels import LEVELS
 from connect_dagster.worker.metrics.families import Family
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,6 @@ PLUGIN_ROUTES = (
     Endpoint("PUT", "/connector-plugins/{plugin}/config/validate", validate_config, _VALIDATED, reads_body=True),
 )
 
-LEVELS = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})
 SCOPES = frozenset({"worker", "cluster"})
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble, asks_worker, json_option
+from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, asks_worker, json_option
 from connect_dagster.cli.connectors.shell_completion import connector_names
+from connect_dagster.cli.connectors.verbs import known_connectors
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.masking import mask_config, mask_text
 from connect_dagster.client.rest_client import KafkaConnectClient
-from connect_dagster.client.types import ConnectorInfo
 
 name_argument = click.argument("name", metavar="CONNECTOR", shell_complete=connector_names)
 
@@ -39,20 +39,20 @@ def info_command(client: KafkaConnectClient, in_json: bool) -> None:
 @asks_worker
 def describe_command(client: KafkaConnectClient, name: str, in_json: bool) -> None:
     """Print a connector: states, configuration without secrets, topics, offsets."""
-    info = _existing(client, name)
-    secret = client.validate(info.config).secret_keys()
-    status = client.status(name)
+    known = known_connectors(client, [name])[name]
+    status, config = known.status, known.info.config
+    secret = client.validate(config).secret_keys()
     found: dict[str, Any] = {
         "name": name,
         "type": status.type.value,
         "connector": status.connector.model_dump(mode="json", exclude_none=True),
         "tasks": [task.model_dump(mode="json", exclude_none=True) for task in status.tasks],
-        "config": mask_config(info.config, secret),
+        "config": mask_config(config, secret),
         "topics": client.active_topics(name),
         "offsets": [entry.model_dump() for entry in client.offsets(name)],
     }
     text = json.dumps(found, indent=2) if in_json else _described(found)
-    click.echo(mask_text(text, [info.config], secret))
+    click.echo(mask_text(text, [config], secret))
 
 
 @click.command("reset-topics")
@@ -60,18 +60,9 @@ def describe_command(client: KafkaConnectClient, name: str, in_json: bool) -> No
 @asks_worker
 def reset_topics_command(client: KafkaConnectClient, name: str) -> None:
     """Forget the topics that a connector has used; those that it still uses come back."""
-    _existing(client, name)
+    known_connectors(client, [name])
     client.reset_topics(name)
     click.echo(f"{name}: topics reset")
-
-
-def _existing(client: KafkaConnectClient, name: str) -> ConnectorInfo:
-    info = client.info(name)
-    if info is None:
-        raise Trouble(
-            f"The cluster at {client.url} has no connector {name}; it has {', '.join(client.connectors()) or 'none'}."
-        )
-    return info
 
 
 def _described(found: dict[str, Any]) -> str:

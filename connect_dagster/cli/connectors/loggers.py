@@ -10,8 +10,8 @@ from connect_dagster.cli.connectors.rest_access import asks_worker, json_option
 from connect_dagster.cli.connectors.shell_completion import logger_names
 from connect_dagster.cli.table_text import table_text
 from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.worker.logs.levels import LEVELS
 
-_LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 name_argument = click.argument("name", metavar="LOGGER", shell_complete=logger_names)
 
 
@@ -39,7 +39,7 @@ def get_command(client: KafkaConnectClient, name: str) -> None:
 
 @loggers_command.command("set")
 @name_argument
-@click.argument("level", metavar="LEVEL", type=click.Choice(_LEVELS, case_sensitive=False))
+@click.argument("level", metavar="LEVEL", type=click.Choice(list(LEVELS), case_sensitive=False))
 @click.option("--cluster", is_flag=True, help="On all workers of the group.")
 @asks_worker
 def set_command(client: KafkaConnectClient, name: str, level: str, cluster: bool) -> None:

@@ -8,7 +8,7 @@ import click
 
 from connect_dagster.cli.connectors.details import name_argument
 from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker, timeout_option
-from connect_dagster.cli.connectors.verbs import act_and_report
+from connect_dagster.cli.connectors.verbs import act_and_report, known_connectors
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.rest_client import KafkaConnectClient
@@ -36,10 +36,8 @@ def patch_command(
     changes: dict[str, str | None] = {**_pairs(given), **dict.fromkeys(removed)}
     if not changes:
         raise click.UsageError("Nothing to change: give --set KEY=VALUE or --remove KEY")
-    info = client.info(name)
-    if info is None:
-        raise Trouble(f"The cluster at {client.url} has no connector {name}.")
-    before = info.config
+    known = known_connectors(client, [name])[name]
+    before = known.info.config
     unknown = [key for key in removed if key not in before]
     if unknown:
         raise Trouble(f"The configuration of {name} has no {', '.join(unknown)}.")
@@ -51,7 +49,7 @@ def patch_command(
     diff = ConfigDiff(before, after, validation.secret_keys())
     click.echo("\n".join([f"{name}: no change" if diff.is_empty else f"{name}: change", *diff.lines()]))
     if not dry_run and not diff.is_empty:
-        goals = {name: target_state_of(client.status(name))}
+        goals = {name: target_state_of(known.status)}
         act_and_report(client, goals, lambda one: client.patch_config(one, changes), timeout)
 
 

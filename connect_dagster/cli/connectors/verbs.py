@@ -61,7 +61,7 @@ def status_command(client: KafkaConnectClient, names: Sequence[str], in_json: bo
 
     Those of their tasks too, and why they FAILED; of all connectors when none is named. Exits with 1 when one FAILED.
     """
-    connectors = _known(client, names)
+    connectors = known_connectors(client, names)
     if in_json:
         shown = {name: one.status.model_dump(mode="json") for name, one in connectors.items()}
         click.echo(_masked(json.dumps(shown, indent=2), connectors))
@@ -126,7 +126,7 @@ def restart_command(
     """Restart FAILED connectors and tasks."""
     if all_tasks and task is not None:
         raise click.UsageError("Give --all-tasks or --task, not both")
-    known = _known(client, _named(client, names, patterns))
+    known = known_connectors(client, _named(client, names, patterns))
     if missing := [name for name, one in known.items() if task not in (None, *(each.id for each in one.status.tasks))]:
         raise Trouble(f"{', '.join(missing)} has no task {task}; `connect-dagster status` shows those that there are.")
     goals = {name: target_state_of(one.status) for name, one in known.items()}
@@ -148,7 +148,7 @@ def restart_command(
 def delete_command(client: KafkaConnectClient, names: Sequence[str], patterns: bool, timeout: float) -> None:
     """Delete connectors; their offsets stay."""
     names = _named(client, names, patterns)
-    outcome = delete_and_await(client, _known(client, names), Wait(timeout))
+    outcome = delete_and_await(client, known_connectors(client, names), Wait(timeout))
     for name in names:
         if name not in outcome.refused:
             click.echo(f"{name}: still there" if name in outcome.unreached else f"{name}: {DELETED}")
@@ -201,7 +201,7 @@ def _named(client: KafkaConnectClient, names: Sequence[str], patterns: bool) -> 
     return list(found)
 
 
-def _known(client: KafkaConnectClient, names: Sequence[str]) -> dict[str, Connector]:
+def known_connectors(client: KafkaConnectClient, names: Sequence[str]) -> dict[str, Connector]:
     """Return the connectors of these names, or all."""
     connectors = client.connectors()
     if unknown := [name for name in names if name not in connectors]:

@@ -187,7 +187,7 @@ class ClientTokens:
         return self._login.extensions
 
     def next(self) -> BearerToken:
-        """Return a token that the client has not had, or its last one where there is no other yet.
+        """Return the next token of the client, or its last one again until the server gives another.
 
         Raises ConnectError as :meth:`OAuthLogin.token`.
         """

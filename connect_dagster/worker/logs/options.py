@@ -15,12 +15,12 @@ from connect_dagster.plugin.config import (
     one_of_ignoring_case,
 )
 from connect_dagster.plugin.config.table import Properties
+from connect_dagster.worker.logs.levels import LEVELS
 
 LEVEL = "logging.level"
 FILE = "logging.file"
 FOLDER = "logging.connectors.folder"
-_WORDS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
-_IS_LEVEL = one_of_ignoring_case(*_WORDS)
+_IS_LEVEL = one_of_ignoring_case(*LEVELS)
 
 
 class LoggingConfig(ConfigDef):

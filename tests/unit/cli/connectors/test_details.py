@@ -89,7 +89,7 @@ def test_keys_are_changed_and_removed(server: ConnectServer) -> None:
         (["patch", "src"], "Error: Nothing to change: give --set KEY=VALUE or --remove KEY"),
         (["patch", "src", "-s", "topic"], "Error: topic is not KEY=VALUE"),
         (["patch", "src", "-r", "topics"], "Error: The configuration of src has no topics."),
-        (["patch", "who", "-s", "a=b"], "Error: The cluster at {url} has no connector who."),
+        (["patch", "who", "-s", "a=b"], "Error: The cluster at {url} has no connector who; it has src."),
         (
             ["patch", "src", "-r", "file"],
             'Error: The worker refuses the configuration of src: file: Missing required configuration "file" which has '
