@@ -15,8 +15,10 @@ from tests.integration.cluster.group_of_workers import (
     await_true,
     delete_all,
     leader_url,
+    put,
     settled_call,
     states_of,
+    worker_id,
 )
 from tests.rest_calls import Answer
 
@@ -33,7 +35,7 @@ GROUP = {
     "consumer_heartbeat_interval_ms": "1000",
     "consumer_metadata_max_age_ms": "1000",
 }
-# Of Kafka's own tests: a connector of which there is no twin in Python.
+# Of Kafka's own tests: a connector that has no twin in Python.
 JAVAS_OWN = "org.apache.kafka.connect.integration.TestableSourceConnector"
 JAVAS_OWN_JAR = "connect-runtime-4.3.1-test.jar"
 
@@ -100,7 +102,7 @@ class MixedGroup:
         assert self.leader() == side
 
     def leader(self) -> Side:
-        """Who leads, as the group's coordinator has it."""
+        """Return the leader, as the group's coordinator has it."""
         await_true(lambda: self._leader_url() in self.urls(), self._leader_url)
         return "java" if self._leader_url() == self.java.rest_url else "ours"
 
@@ -111,6 +113,18 @@ class MixedGroup:
         """Wait until these sides, and both views of the group, have the sources of `files` and nothing else."""
         urls = self.urls(*sides)
         return await_running(urls, files.names, files.tasks, urls)
+
+    def create(self, files: LineFiles) -> None:
+        """Create the sources, through both workers in turn."""
+        files.grow()
+        for number, name in enumerate(files.names):
+            assert put(self.url(SIDES[number % 2]), name, files.config(name)).status == 201
+
+    def await_balanced(self, files: LineFiles) -> None:
+        """Wait for the last rebalance: a leader may take work away in one and give it to the other in a later one."""
+        share = len(files.names) // 2
+        balanced = {worker_id(url): (share, share) for url in self.urls()}
+        await_true(lambda: self.await_running(files).load == balanced, lambda: self.await_running(files).load)
 
     def await_states(self, name: str, *states: str) -> None:
         """Wait until all workers that run show these states of a connector and its tasks."""

@@ -51,19 +51,6 @@ def files(tmp_path: Path, topic_prefix: str) -> LineFiles:
     return LineFiles(tmp_path, topic_prefix, 12)
 
 
-def create(mixed: MixedGroup, files: LineFiles) -> None:
-    """Create the sources, through both workers in turn."""
-    files.grow()
-    for number, name in enumerate(files.names):
-        assert put(mixed.url(SIDES[number % 2]), name, files.config(name)).status == 201
-
-
-def await_balanced(mixed: MixedGroup, files: LineFiles) -> None:
-    """Wait for the last rebalance: a leader may take work away in one and give it to the other in a later one."""
-    balanced = {worker_id(url): (6, 6) for url in mixed.urls()}
-    await_true(lambda: mixed.await_running(files).load == balanced, lambda: mixed.await_running(files).load)
-
-
 def assert_each_runs_once(mixed: MixedGroup, files: LineFiles) -> None:
     """Lines that come while nothing changes are in the topic once; a source that runs twice would send them twice."""
     with TopicReader(mixed.bootstrap_servers, files.topic) as reader:
@@ -82,8 +69,8 @@ def test_twelve_connectors_are_balanced_and_outlive_each_side(
     mixed: MixedGroup, files: LineFiles, leader: Side
 ) -> None:
     mixed.led_by(leader)
-    create(mixed, files)
-    await_balanced(mixed, files)
+    mixed.create(files)
+    mixed.await_balanced(files)
     assert_each_runs_once(mixed, files)
 
     # The leader goes, so that the other one leads when it comes back.
@@ -93,7 +80,7 @@ def test_twelve_connectors_are_balanced_and_outlive_each_side(
     mixed.await_running(files, survivor)
     assert mixed.leader() == survivor
     mixed.start(leader)
-    await_balanced(mixed, files)
+    mixed.await_balanced(files)
     assert mixed.leader() == survivor
     with TopicReader(mixed.bootstrap_servers, files.topic) as reader:
         reader.await_values(grown)

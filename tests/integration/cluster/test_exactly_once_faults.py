@@ -48,7 +48,7 @@ class Step(StrEnum):
 
 
 class Strike(StrEnum):
-    """What the worker suffers when the request is held back."""
+    """Signal that the worker gets when the request is held back."""
 
     KILL = "SIGKILL"
     FREEZE = "SIGSTOP"
@@ -127,7 +127,7 @@ def files(tmp_path: Path, topic_prefix: str) -> LineFiles:
 
 
 def worker_of(pair: Pair, task: str) -> tuple[DistributedProcess, DistributedProcess]:
-    """Who has a task, and the other one."""
+    """Return the worker of a task, and the other one."""
     found = running(pair.urls[0])
     assert found, statuses(pair.urls[0])
     first, second = pair.workers
@@ -139,7 +139,7 @@ def reach(trap: Trap, files: LineFiles) -> None:
     deadline = time.monotonic() + SECONDS
     files.grow(LINES)
     while not trap.reached.wait(1):
-        assert time.monotonic() < deadline, "there is no such request"
+        assert time.monotonic() < deadline, f"no request was held back within {SECONDS} s"
         files.grow(LINES)
 
 

@@ -25,7 +25,6 @@ from tests.integration.cluster.group_of_workers import (
     TopicReader,
     await_true,
     put,
-    worker_id,
 )
 
 pytestmark = pytest.mark.nightly
@@ -58,12 +57,9 @@ def files(tmp_path: Path, topic_prefix: str) -> LineFiles:
 
 
 def create(mixed: MixedGroup, files: LineFiles) -> None:
-    """Create the sources through both workers in turn, and wait until two run on each."""
-    files.grow()
-    for number, name in enumerate(files.names):
-        assert put(mixed.url(SIDES[number % 2]), name, files.config(name)).status == 201
-    balanced = {worker_id(url): (2, 2) for url in mixed.urls()}
-    await_true(lambda: mixed.await_running(files).load == balanced, lambda: mixed.await_running(files).load)
+    """Create the sources, and wait until two run on each worker."""
+    mixed.create(files)
+    mixed.await_balanced(files)
 
 
 def committed(mixed: MixedGroup, files: LineFiles) -> Counter[str]:
@@ -181,7 +177,7 @@ CALLS = (
 
 
 def configs_of_calls(cluster: Cluster) -> list[tuple[int, bytes | None, str | None]]:
-    """What the calls write to the config topic: distance from its end before them, key and value."""
+    """Return the records of the calls in the config topic: distance from its end before them, key and value."""
     topic, neutral = cluster.props["config.storage.topic"], cluster.side.neutral
     begin = settle(cluster)[topic, 0]
     cluster.side.play(CALLS)

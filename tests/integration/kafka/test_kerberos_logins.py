@@ -16,11 +16,10 @@ from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.broker_config import FAST_START
 from connect_dagster.errors import ConfigError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.access import Brokers
-from connect_dagster.kafka.groups import commit_group_offsets, fetch_group_offsets
+from connect_dagster.kafka.groups import fetch_group_offsets
 from connect_dagster.kafka.transactional_producer import TransactionalProducer
-from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_bounds
 from tests.integration import topics
+from tests.integration.kafka.both_libraries import assert_both_libraries_log_in
 from tests.kerberos_realm import KerberosRealm, kerberos_realm
 from tests.key_tool import PASSWORD, make_key, trust
 
@@ -95,22 +94,7 @@ def _realms(tickets: TicketBroker, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("listener", ["login", "safe"])
 def test_both_libraries_log_in(tickets: TicketBroker, listener: str, topic_prefix: str) -> None:
     """librdkafka's producer, consumer and admin client, and kafka-python's, which asks for offsets of groups."""
-    settings, topic = getattr(tickets, listener)(), f"{topic_prefix}t"
-    producer = clients.producer(settings)
-    producer.produce(topic, b"one")
-    assert producer.flush(SECONDS) == 0
-    consumer = clients.consumer({**settings, "group.id": f"{topic_prefix}g", "auto.offset.reset": "earliest"})
-    consumer.subscribe([topic])
-    found = consumer.poll(SECONDS)
-    assert found is not None
-    assert found.value() == b"one"
-    consumer.close()
-    commit_group_offsets(settings, f"{topic_prefix}other", {(topic, 0): (1, "")}, SECONDS)
-    assert fetch_group_offsets(settings, [f"{topic_prefix}other"], SECONDS) == {
-        f"{topic_prefix}other": {(topic, 0): (1, "")}
-    }
-    bounds = fetch_topic_bounds(Brokers(settings["bootstrap.servers"], settings), [topic], SECONDS)
-    assert [one.end for one in bounds.values()] == [1], "as Dagster's sensors ask"
+    assert_both_libraries_log_in(getattr(tickets, listener)(), topic_prefix, SECONDS)
 
 
 @pytest.mark.nightly

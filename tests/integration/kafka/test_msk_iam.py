@@ -47,7 +47,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(prefix: str = "", **more: str) -> dict[str, str]:
-    """The example's settings of a client; a login of its own by further ones."""
+    """Return the example's settings of a client, with another login where it is given."""
     names = ("security.protocol", "sasl.mechanism", "sasl.oauthbearer.jwt.retriever.class", "sasl.jaas.config")
     return {name: PROPERTIES[f"{prefix}{name}"] for name in names} | {k.replace("_", "."): v for k, v in more.items()}
 

@@ -13,15 +13,14 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.access import Brokers
 from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer
-from connect_dagster.kafka.groups import commit_group_offsets, fetch_group_offsets
+from connect_dagster.kafka.groups import fetch_group_offsets
 from connect_dagster.kafka.security.jwt_retrievers import GROUP
 from connect_dagster.kafka.transactional_producer import TransactionalProducer, TransactionFailedError
-from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_bounds
 from connect_dagster.plugin import JwtRetriever
 from tests.authorization_server import AuthorizationServer
 from tests.integration import topics
+from tests.integration.kafka.both_libraries import assert_both_libraries_log_in
 from tests.integration.worker.test_oauth_brokers import TokenBroker, token_broker
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
@@ -75,22 +74,7 @@ def logins(tokens: TokenBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_both_libraries_log_in(logins: dict[str, dict[str, str]], origin: str, topic_prefix: str) -> None:
     """librdkafka's producer, consumer and admin client, and kafka-python's, which asks for offsets of groups."""
-    settings, topic = logins[origin], f"{topic_prefix}t"
-    producer = clients.producer(settings)
-    producer.produce(topic, b"one")
-    assert producer.flush(SECONDS) == 0
-    consumer = clients.consumer({**settings, "group.id": f"{topic_prefix}g", "auto.offset.reset": "earliest"})
-    consumer.subscribe([topic])
-    found = consumer.poll(SECONDS)
-    assert found is not None
-    assert found.value() == b"one"
-    consumer.close()
-    commit_group_offsets(settings, f"{topic_prefix}other", {(topic, 0): (1, "")}, SECONDS)
-    assert fetch_group_offsets(settings, [f"{topic_prefix}other"], SECONDS) == {
-        f"{topic_prefix}other": {(topic, 0): (1, "")}
-    }
-    bounds = fetch_topic_bounds(Brokers(settings["bootstrap.servers"], settings), [topic], SECONDS)
-    assert [one.end for one in bounds.values()] == [1], "as Dagster's sensors ask"
+    assert_both_libraries_log_in(logins[origin], topic_prefix, SECONDS)
 
 
 def column_producer(settings: dict[str, str]) -> ColumnProducer:

@@ -8,7 +8,7 @@ import pytest
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.kafka.test_kerberos_logins import TicketBroker, ticket_broker
 from tests.integration.worker.secured_broker import for_all
-from tests.integration.worker.test_oauth_brokers import STRINGS, add, lines
+from tests.integration.worker.test_oauth_brokers import STRINGS, add, find_the_sinks_group, lines
 
 pytestmark = pytest.mark.nightly
 
@@ -45,29 +45,7 @@ def test_a_worker_its_group_and_all_its_clients_log_in(
         worker.wait_states("source", "RUNNING", "RUNNING", timeout=SECONDS)
         add(worker, "sink", connector_class="FileStreamSink", topics=topic, file=str(sink))
         worker.wait_until(lambda: lines(sink) == LINES, "write all lines", SECONDS)
-        cluster = {
-            f"{side}_cluster_{name}": value
-            for side in ("source", "target")
-            for name, value in tickets.realm.login("connect").items()
-        }
-        add(
-            worker,
-            "checkpoint",
-            connector_class="MirrorCheckpointConnector",
-            source_cluster_alias="a",
-            target_cluster_alias="b",
-            source_cluster_bootstrap_servers=tickets.servers,
-            target_cluster_bootstrap_servers=tickets.servers,
-            groups="connect-sink",
-            groups_exclude="none",
-            refresh_groups_interval_seconds="5",
-            sync_group_offsets_enabled="true",
-            checkpoints_topic_replication_factor="1",
-            **cluster,
-        )
-        # The sink may commit its first offsets after the connector's first look.
-        found = ("with 1 consumer groups", "Found 1 consumer groups")
-        worker.wait_until(lambda: any(one in worker.log() for one in found), "find the sink's group", SECONDS)
+        find_the_sinks_group(worker, tickets.servers, tickets.realm.login("connect"))
         logins = tickets.broker.log_file.read_text().count("authenticationID=short@")
         worker.wait_until(
             lambda: tickets.broker.log_file.read_text().count("authenticationID=short@") > logins + 30,

@@ -1,6 +1,6 @@
 """Workers and clients on brokers that take tokens only (OAUTHBEARER)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +61,29 @@ def lines(file: Path) -> int:
     return len(file.read_text().splitlines()) if file.exists() else 0
 
 
+def find_the_sinks_group(worker: WorkerProcess, servers: str, login: Mapping[str, str]) -> None:
+    """Have a MirrorCheckpointConnector look at the group of a connector ``sink``, with a login at both clusters."""
+    cluster = {f"{side}_cluster_{name}": value for side in ("source", "target") for name, value in login.items()}
+    add(
+        worker,
+        "checkpoint",
+        connector_class="MirrorCheckpointConnector",
+        source_cluster_alias="a",
+        target_cluster_alias="b",
+        source_cluster_bootstrap_servers=servers,
+        target_cluster_bootstrap_servers=servers,
+        groups="connect-sink",
+        groups_exclude="none",
+        refresh_groups_interval_seconds="5",
+        sync_group_offsets_enabled="true",
+        checkpoints_topic_replication_factor="1",
+        **cluster,
+    )
+    # The sink may commit its first offsets after the connector's first look.
+    found = ("with 1 consumer groups", "Found 1 consumer groups")
+    worker.wait_until(lambda: any(one in worker.log() for one in found), "find the sink's group", SECONDS)
+
+
 @pytest.mark.timeout(900)
 def test_a_worker_its_group_and_all_its_clients_log_in(tokens: TokenBroker, tmp_path: Path, topic_prefix: str) -> None:
     server, topic = tokens.server, f"{topic_prefix}t"
@@ -76,27 +99,7 @@ def test_a_worker_its_group_and_all_its_clients_log_in(tokens: TokenBroker, tmp_
             sink = tmp_path / "out.txt"
             add(worker, "sink", connector_class="FileStreamSink", topics=topic, file=str(sink))
             worker.wait_until(lambda: lines(sink) == LINES, "write all lines", SECONDS)
-            cluster = {
-                f"{side}_cluster_{name}": v for side in ("source", "target") for name, v in server.login().items()
-            }
-            add(
-                worker,
-                "checkpoint",
-                connector_class="MirrorCheckpointConnector",
-                source_cluster_alias="a",
-                target_cluster_alias="b",
-                source_cluster_bootstrap_servers=tokens.servers,
-                target_cluster_bootstrap_servers=tokens.servers,
-                groups="connect-sink",
-                groups_exclude="none",
-                refresh_groups_interval_seconds="5",
-                sync_group_offsets_enabled="true",
-                checkpoints_topic_replication_factor="1",
-                **cluster,
-            )
-            # The sink may commit its first offsets after the connector's first look.
-            found = ("with 1 consumer groups", "Found 1 consumer groups")
-            worker.wait_until(lambda: any(one in worker.log() for one in found), "find the sink's group", SECONDS)
+            find_the_sinks_group(worker, tokens.servers, server.login())
             worker.wait_until(lambda: len(server.requests) >= 5, "renew its tokens", SECONDS)
             with source.open("a") as more:
                 more.write("later\n")
