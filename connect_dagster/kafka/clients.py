@@ -37,6 +37,7 @@ _NO_EXTRA: Mapping[str, Any] = {}
 # second, which brokers do not take (KIP-368).
 _PASSING_LOGINS = ("handshake failed: Local: ", "handshake failed: Broker: Request not valid in current SASL state")
 _MAX_INT = 2**31 - 1
+_MOST_IN_FLIGHT = 5  # of an idempotent producer
 _TRANSACTION_MS = 60_000
 _RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
@@ -191,18 +192,38 @@ def is_refusal(error: KafkaError) -> bool:
 
 
 def producer_settings(bootstrap: str, client_id: str, overrides: Settings) -> dict[str, str]:
-    """Return the settings of a task's producer, in Java's names."""
+    """Return the settings of a task's producer, in Java's names.
+
+    Connect's own but for idempotence, without which librdkafka does not keep the order of records
+    (docs/decisions/0056-order-needs-idempotence.md).
+    """
     defaults = {
         "bootstrap.servers": bootstrap,
         "client.id": client_id,
         "acks": "all",
-        "enable.idempotence": "false",
         "max.in.flight.requests.per.connection": "1",
         "delivery.timeout.ms": str(_MAX_INT),
         "buffer.memory": "67108864",
         "max.request.size": "1048576",
     }
-    return {**defaults, **overrides}
+    return with_idempotence({**defaults, **overrides})
+
+
+def with_idempotence(producer: Settings) -> dict[str, str]:
+    """Return the settings of a producer that is idempotent, unless they say otherwise.
+
+    One whose other settings do not allow for it is not (Java: ``ProducerConfig.maybeOverrideEnableIdempotence``).
+
+    Args:
+        producer: settings in Java's names.
+    """
+    in_flight = producer.get("max.in.flight.requests.per.connection", "").strip()
+    forbidden = (
+        producer.get("acks", "all").strip() not in ("all", "-1")
+        or producer.get("retries", "").strip() == "0"
+        or (in_flight.isdecimal() and int(in_flight) > _MOST_IN_FLIGHT)
+    )
+    return {"enable.idempotence": str(not forbidden).lower(), **producer}
 
 
 def transactional_settings(producer: Settings, transactional_id: str) -> dict[str, str]:

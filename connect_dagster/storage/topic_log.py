@@ -526,7 +526,7 @@ class TopicLog:
 
 _PRODUCER = {
     "acks": "all",
-    "enable.idempotence": False,
+    "enable.idempotence": True,  # keeps the order (docs/decisions/0056-order-needs-idempotence.md)
     "max.in.flight.requests.per.connection": 1,
     "linger.ms": 0,
     # Bounded: a record that its writer gave up must not be written much later, after another worker's.

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from connect_dagster.connectors.mirror.records import OffsetSync
 from connect_dagster.connectors.mirror.sync_state import OffsetSyncQueue
 from connect_dagster.kafka import clients
-from connect_dagster.kafka.settings.java_settings import ClientKind, Settings, parsed
+from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -24,11 +24,9 @@ _CLOSE_SECONDS = 5.0
 # for which readers forget the syncs before it.
 _DEFAULTS: Mapping[str, str] = {
     "acks": "all",
-    "enable.idempotence": "true",
     "max.in.flight.requests.per.connection": "5",
     "delivery.timeout.ms": "120000",
 }
-_MOST_IN_FLIGHT = 5  # of an idempotent producer
 
 
 class OffsetSyncWriter:
@@ -45,7 +43,7 @@ class OffsetSyncWriter:
         self._queue = OffsetSyncQueue(lag_max)
         self._lock = threading.Lock()
         self._in_flight = 0
-        self._producer: Producer = clients.producer(with_defaults(settings), {})
+        self._producer: Producer = clients.producer(clients.with_idempotence({**_DEFAULTS, **settings}), {})
 
     def delivered(
         self, partition: TopicPartition, upstream: npt.NDArray[np.int64], downstream: npt.NDArray[np.int64]
@@ -97,20 +95,3 @@ class OffsetSyncWriter:
         if error is not None:
             sync = OffsetSync.decode(message.key(), message.value())
             log.error("Failure sending offset sync %s: %s", sync, error.str())
-
-
-def with_defaults(settings: Settings) -> dict[str, str]:
-    """Return settings of a producer with Java's defaults (Java: ``ProducerConfig.maybeOverrideEnableIdempotence``).
-
-    A producer whose other settings forbid it is not idempotent, unless that is asked for.
-
-    Raises:
-        ConfigError: a value is not of its type.
-    """
-    made = {**_DEFAULTS, **settings}
-    forbidden = (
-        made["acks"] not in ("all", "-1")
-        or made.get("retries") == "0"
-        or parsed(ClientKind.PRODUCER, made)["max.in.flight.requests.per.connection"] > _MOST_IN_FLIGHT
-    )
-    return made | {"enable.idempotence": "false"} if forbidden and "enable.idempotence" not in settings else made

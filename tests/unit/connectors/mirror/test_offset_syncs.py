@@ -122,6 +122,6 @@ def test_the_last_sync_is_written_at_the_end_though_there_was_no_room(producer: 
 
 
 @pytest.mark.parametrize("name", ["max.in.flight.requests.per.connection", "delivery.timeout.ms"])
-def test_a_setting_that_is_no_number_is_named(producer: Producer, name: str) -> None:
+def test_a_setting_that_is_no_number_is_named(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"Invalid value abc for configuration {name}"):
         OffsetSyncWriter({name: "abc"}, "syncs", 0)
