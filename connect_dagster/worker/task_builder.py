@@ -19,8 +19,9 @@ from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.groups import remove_members
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
-from connect_dagster.plugin.converter import Converter
+from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.frames import executors_are_local
+from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.bytes_bound import EncodedBound, ReadBound
@@ -32,7 +33,7 @@ from connect_dagster.worker.errors.dead_letter_queue import DeadLetterQueue
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.metrics.tasks import TaskPlugins, Transformed
+from connect_dagster.worker.metrics.tasks import AliasedPlugin, TaskPlugins
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import SinkConsumer
@@ -164,13 +165,14 @@ class TaskBuilder:
         admin = self._clients.admin(f"connector-adminclient-{id}", connector_config) if groups else {}
         topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
         transforms = self._transforms.chain(str(id), connector_config)
-        metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, transforms))
+        headers = self._converters.for_headers(str(id), connector_config)
+        metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, headers, transforms))
         reporter = self._reporter(id, connector_config, metrics.errors)
         pipeline = SourcePipeline(
             transforms,
             key,
             value,
-            self._converters.for_headers(str(id), connector_config),
+            headers,
             alike=None if transforms else self._converters.classes_and_options(connector_config),
         )
         sends_itself = exactly_once is not None or executors_are_local(self._session.spark)
@@ -248,7 +250,8 @@ class TaskBuilder:
         key, value = self._converters.pair(str(id), connector_config)
         consumer = self._clients.consumer(id, connector_config)
         transforms = self._transforms.chain(str(id), connector_config)
-        metrics = self._metrics.sink_task(id, task_plugins(connector, task, key, value, transforms))
+        headers = self._converters.for_headers(str(id), connector_config)
+        metrics = self._metrics.sink_task(id, task_plugins(connector, task, key, value, headers, transforms))
         reporter = self._reporter(id, connector_config, metrics.errors)
         settings = SinkSettings(
             most_records=int(consumer.get("max.poll.records") or MOST_RECORDS),
@@ -259,7 +262,7 @@ class TaskBuilder:
         pipeline = SinkPipeline(
             key,
             value,
-            self._converters.for_headers(str(id), connector_config),
+            headers,
             tolerate=reporter.policy.tolerate,
             headers=task.needs_headers or bool(transforms),
             transforms=transforms,
@@ -316,6 +319,7 @@ def task_plugins(
     task: SourceTask | SinkTask,
     key: Converter,
     value: Converter,
+    headers: HeaderConverter,
     chain: TransformationChain,
 ) -> TaskPlugins:
     """Name the plugins of a task, as its metrics show them (Java: ``TaskPluginsMetadata``).
@@ -325,6 +329,7 @@ def task_plugins(
         task: the plugin's task.
         key: converter of keys.
         value: converter of values.
+        headers: converter of headers.
         chain: the transforms, in the order of their aliases.
     """
     texts = {
@@ -337,7 +342,16 @@ def task_plugins(
         "key-converter-version": key.version,
         "value-converter-class": class_name(type(value)),
         "value-converter-version": value.version,
+        "header-converter-class": class_name(type(headers)),
+        "header-converter-version": headers.version,
     }
+    predicates = {one.predicate_alias: one.predicate for one in chain if one.predicate is not None}
     return TaskPlugins(
-        texts, tuple(Transformed(one.alias, class_name(type(one.transform)), one.transform.version) for one in chain)
+        texts,
+        tuple(_aliased(one.alias, one.transform) for one in chain),
+        tuple(_aliased(alias, predicate) for alias, predicate in predicates.items()),
     )
+
+
+def _aliased(alias: str, plugin: Transform | Predicate) -> AliasedPlugin:
+    return AliasedPlugin(alias, class_name(type(plugin)), plugin.version)

@@ -46,12 +46,14 @@ class TransformationStage:
         transform: changes the records.
         predicate: selects the records; ``None`` for all.
         negate: selects the records for which the predicate is false.
+        predicate_alias: the predicate's name in the connector's configuration.
     """
 
     alias: str
     transform: Transform
     predicate: Predicate | None = None
     negate: bool = False
+    predicate_alias: str = ""
 
     @property
     def deterministic(self) -> bool:
@@ -130,7 +132,7 @@ class TransformFactory:
         restricted = None if predicate is None else self._predicate(predicate, config)
         transform = self._plugins.transformation(type_, version).plugin()
         transform.configure(options)
-        return TransformationStage(alias, transform, restricted, negate)
+        return TransformationStage(alias, transform, restricted, negate, predicate or "")
 
     def _predicate(self, alias: str, config: ConnectorConfig) -> Predicate:
         options = config.with_prefix(f"predicates.{alias}.")

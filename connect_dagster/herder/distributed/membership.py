@@ -14,6 +14,9 @@ from typing import Any
 from kafka import errors as kafka_errors
 from kafka.coordinator.base import UNKNOWN_MEMBER_ID, BaseCoordinator
 from kafka.metrics import Metrics
+from kafka.metrics.measurable_stat import AbstractMeasurableStat
+from kafka.metrics.stats import Count, Rate
+from kafka.metrics.stats.rate import TimeUnit
 from kafka.net.compat import KafkaNetClient
 from kafka.protocol.metadata import FindCoordinatorRequest
 
@@ -29,6 +32,7 @@ from connect_dagster.storage.lease import Lease
 log = logging.getLogger(__name__)
 
 NO_GENERATION = -1
+_COORDINATOR_GROUP, _CLIENT_GROUP = "connect-coordinator-metrics", "connect-metrics"
 _LEASE_SECONDS = 1.0
 _LEAVE_MILLISECONDS = 2_000
 # kafka-python would wait for half a minute before it tries brokers again that were away for long.
@@ -57,8 +61,9 @@ class WorkerGroupMember:
         changed: Callable[[], None],
     ) -> None:
         self._metrics = Metrics()
+        measured = {"metrics": self._metrics, "metric_group_prefix": "connect"}
         settings = to_kafka_python(config.bootstrap_servers, client_id, {**_JAVAS_RECONNECT, **config.originals})
-        self._client = KafkaNetClient(**settings)
+        self._client = KafkaNetClient(**settings, **measured)
         self._coordinator = _Coordinator(
             self._client,
             protocol=ConnectProtocol.of_setting(config.connect_protocol),
@@ -67,14 +72,17 @@ class WorkerGroupMember:
             leader=Leader(config.scheduled_rebalance_max_delay_ms, snapshot),
             lease=lease,
             changed=changed,
-            metrics=self._metrics,
-            metric_group_prefix="connect",
+            failed=_failures(self._metrics).record,
+            **measured,
             group_id=config.group_id,
             session_timeout_ms=config.session_timeout_ms,
             heartbeat_interval_ms=config.heartbeat_interval_ms,
             max_poll_interval_ms=config.rebalance_timeout_ms,
             request_timeout_ms=config.request_timeout_ms,
         )
+        for what in ("heartbeat", "join", "sync"):
+            total = self._metrics.metric_name(f"{what}-total", _COORDINATOR_GROUP)
+            self._metrics.sensor(f"{what}-latency").add(total, _EventCount())
 
     def start(self) -> None:
         """Start the coordinator's thread, without a join."""
@@ -154,17 +162,39 @@ class WorkerGroupMember:
         return str(generation.member_id) if generation is not None else UNKNOWN_MEMBER_ID
 
     def measured(self) -> dict[str, float]:
-        """Return times and rates of joins and heartbeats, by Kafka's names; for any thread."""
+        """Return numbers of joins, heartbeats and connections, by Kafka's names; for any thread."""
         return {
             metric.metric_name.name: float(metric.value())
             for metric in list(self._metrics.metrics.values())
-            if metric.metric_name.group == "connect-coordinator-metrics"
+            if metric.metric_name.group in (_COORDINATOR_GROUP, _CLIENT_GROUP)
         }
 
     @property
     def owners(self) -> Owners:
         """Return the workers of connectors and tasks, as this leader assigned them; empty on followers."""
         return self._coordinator.owners if not self.join_needed else Owners({}, {})
+
+
+class _EventCount(AbstractMeasurableStat):  # type: ignore[misc]
+    """Counts recorded values since the beginning (Java: ``CumulativeCount``)."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def record(self, config: object, value: float, time_ms: float) -> None:
+        self._count += 1
+
+    def measure(self, config: object, now: float) -> float:
+        return self._count
+
+
+def _failures(metrics: Metrics) -> Any:
+    """Return the sensor of joins that fail (Java: ``failedRebalanceSensor``)."""
+    sensor = metrics.sensor("failed-rebalance")
+    sensor.add(metrics.metric_name("failed-rebalance-total", _COORDINATOR_GROUP), _EventCount())
+    per_hour = Rate(TimeUnit.HOURS, sampled_stat=Count())
+    sensor.add(metrics.metric_name("failed-rebalance-rate-per-hour", _COORDINATOR_GROUP), per_hour)
+    return sensor
 
 
 class _Coordinator(BaseCoordinator):  # type: ignore[misc]
@@ -180,8 +210,10 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
         leader: Leader,
         lease: Lease,
         changed: Callable[[], None],
+        failed: Callable[[], None],
         **config: Any,
     ) -> None:
+        self._failed = failed
         self.allocation: Assignment | None = None
         self.joined: Joined | None = None
         self.owners = Owners({}, {})
@@ -239,6 +271,9 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
         self._manager.call_soon(self._extend_lease, waiting)
         try:
             return bytes(await super()._do_join_and_sync_async())
+        except kafka_errors.KafkaError:
+            self._failed()
+            raise
         finally:
             waiting.clear()
 

@@ -39,7 +39,7 @@ class Family:
 
 def families(readings: Iterable[MetricReading]) -> tuple[Family, ...]:
     """Return readings by name: the worker's groups in the order of the table, then those of plugins."""
-    by_group: dict[tuple[str, tuple[str, ...]], list[MetricReading]] = {_key(group): [] for group in GROUPS}
+    by_group: dict[_Key, list[MetricReading]] = {_key(group): [] for group in GROUPS}
     groups = {_key(group): group for group in GROUPS}
     for reading in readings:
         key = _key(reading.group)
@@ -48,9 +48,12 @@ def families(readings: Iterable[MetricReading]) -> tuple[Family, ...]:
     return tuple(family for key, group in groups.items() for family in _of_group(group, by_group[key]))
 
 
-def _key(group: MetricGroup) -> tuple[str, tuple[str, ...]]:
+_Key = tuple[str, str, tuple[str, ...]]
+
+
+def _key(group: MetricGroup) -> _Key:
     # Plugins are isolated from each other: two of them may have equal groups.
-    return group.prefix, group.tags
+    return group.type, group.prefix, group.tags
 
 
 def _of_group(group: MetricGroup, readings: list[MetricReading]) -> Iterator[Family]:

@@ -89,6 +89,35 @@ COORDINATOR = MetricGroup(
         "sync-rate": "Syncs a second.",
         "sync-time-avg": "Mean time of a sync, in milliseconds.",
         "sync-time-max": "Longest sync of late, in milliseconds.",
+        "heartbeat-total": "Heartbeats since the worker began.",
+        "join-total": "Joins since the worker began.",
+        "sync-total": "Syncs since the worker began.",
+        "rebalance-latency-avg": "Mean time of a rebalance that succeeded, in milliseconds.",
+        "rebalance-latency-max": "Longest rebalance of late that succeeded, in milliseconds.",
+        "rebalance-latency-total": "Milliseconds of all rebalances that succeeded.",
+        "rebalance-total": "Rebalances that succeeded.",
+        "rebalance-rate-per-hour": "Rebalances an hour that succeeded.",
+        "failed-rebalance-total": "Attempts to join that failed.",
+        "failed-rebalance-rate-per-hour": "Attempts to join an hour that failed.",
+        "last-rebalance-seconds-ago": "Seconds since the last rebalance that succeeded; -1 for never.",
+    },
+)
+
+GROUP_CLIENT = MetricGroup(
+    "connect-metrics",
+    "kafka_connect",
+    ("clientid",),
+    {
+        "connection-count": "Connections of the group's member to brokers.",
+        "connection-creation-rate": "Connections made a second.",
+        "connection-close-rate": "Connections closed a second.",
+        "network-io-rate": "Reads and writes of connections a second.",
+        "outgoing-byte-rate": "Bytes sent a second.",
+        "incoming-byte-rate": "Bytes received a second.",
+        "request-rate": "Requests a second.",
+        "request-size-avg": "Mean size of a request, in bytes.",
+        "request-size-max": "Largest request of late, in bytes.",
+        "response-rate": "Responses a second.",
     },
 )
 
@@ -121,7 +150,7 @@ TASK = MetricGroup(
         "task-version": "Version of the task.",
         **{
             f"{side}-converter-{name}": f"{name.capitalize()} of the converter of {side}s."
-            for side in ("key", "value")
+            for side in ("key", "value", "header")
             for name in ("class", "version")
         },
     },
@@ -141,6 +170,9 @@ SOURCE_TASK = MetricGroup(
         "source-record-active-count": "Records polled that Kafka has not acknowledged yet.",
         "source-record-active-count-max": "The most of them of late.",
         "source-record-active-count-avg": "Their mean number.",
+        "transaction-size-min": "Records of the smallest transaction of late.",
+        "transaction-size-max": "Records of the largest transaction of late.",
+        "transaction-size-avg": "Mean number of records in a transaction.",
         "turn-wait-max-time-ms": "Longest wait of late of a large batch for its turn, in milliseconds. Not in Java.",
         "turn-wait-time-ms-total": "Milliseconds that large batches waited for their turns in all. Not in Java.",
     },
@@ -193,16 +225,25 @@ TRANSFORM = MetricGroup(
     texts={"transform-class": "Class of the transform.", "transform-version": "Version of the transform."},
 )
 
+PREDICATE = MetricGroup(
+    "connector-predicate-metrics",
+    "kafka_connect_connector_predicate",
+    (*_TASK, "predicate"),
+    texts={"predicate-class": "Class of the predicate.", "predicate-version": "Version of the predicate."},
+)
+
 GROUPS = (
     APP_INFO,
     WORKER,
     WORKER_CONNECTOR,
     REBALANCE,
     COORDINATOR,
+    GROUP_CLIENT,
     CONNECTOR,
     TASK,
     SOURCE_TASK,
     SINK_TASK,
     TASK_ERRORS,
     TRANSFORM,
+    PREDICATE,
 )

@@ -17,7 +17,7 @@ from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.metrics.groups import SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
+from connect_dagster.worker.metrics.groups import PREDICATE, SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,8 @@ Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Transformed:
-    """One transform of a chain: its alias, class and version."""
+class AliasedPlugin:
+    """One transform of a chain, or a predicate: its alias, class and version (Java: ``AliasedPluginInfo``)."""
 
     alias: str
     class_name: str
@@ -40,10 +40,12 @@ class TaskPlugins:
     Attributes:
         texts: classes and versions by Kafka's names (``key-converter-class``).
         transforms: the chain.
+        predicates: of the chain, each once.
     """
 
     texts: Mapping[str, str]
-    transforms: tuple[Transformed, ...] = ()
+    transforms: tuple[AliasedPlugin, ...] = ()
+    predicates: tuple[AliasedPlugin, ...] = ()
 
 
 class TaskMetrics:
@@ -102,13 +104,15 @@ class TaskMetrics:
         with self._lock:
             own = {**self._plugins.texts, **self._common(now)}
             special = self._special(now)
-        transforms = [
-            MetricReading(
-                TRANSFORM, (*place, one.alias), {"transform-class": one.class_name, "transform-version": one.version}
+        chain = [
+            MetricReading(group, (*place, one.alias), {f"{kind}-class": one.class_name, f"{kind}-version": one.version})
+            for group, kind, plugins in (
+                (TRANSFORM, "transform", self._plugins.transforms),
+                (PREDICATE, "predicate", self._plugins.predicates),
             )
-            for one in self._plugins.transforms
+            for one in plugins
         ]
-        return [MetricReading(TASK, place, own), *special, self.errors.read(), *transforms, *self._plugin_readings(now)]
+        return [MetricReading(TASK, place, own), *special, self.errors.read(), *chain, *self._plugin_readings(now)]
 
     def _plugin_readings(self, now: float) -> Iterator[MetricReading]:
         for read in self._of_plugin:

@@ -18,13 +18,22 @@ from connect_dagster.plugin.metrics import MetricReading, Value
 from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.families import Family, families
-from connect_dagster.worker.metrics.groups import APP_INFO, CONNECTOR, COORDINATOR, REBALANCE, WORKER, WORKER_CONNECTOR
+from connect_dagster.worker.metrics.groups import (
+    APP_INFO,
+    CONNECTOR,
+    COORDINATOR,
+    GROUP_CLIENT,
+    REBALANCE,
+    WORKER,
+    WORKER_CONNECTOR,
+)
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
 
 ConnectorListener = Callable[[str, State, str | None], None]
 TaskListener = Callable[[TaskId, State, str | None], None]
 Metrics = TypeVar("Metrics", bound=TaskMetrics)
 
+_HOUR = 3600
 _COUNTED_STATES = (
     State.RUNNING,
     State.PAUSED,
@@ -147,7 +156,8 @@ class WorkerMetrics:
 
         Args:
             client_id: of the group's member.
-            measured: numbers of ``connect-coordinator-metrics`` by Kafka's names (``assigned-tasks``); must not block.
+            measured: numbers of ``connect-coordinator-metrics`` and ``connect-metrics`` by Kafka's names
+                (``assigned-tasks``); must not block.
         """
         self._group = RebalanceMetrics(self._windows, client_id, measured)
         return self._group
@@ -263,6 +273,8 @@ class RebalanceMetrics:
         self._measured = measured
         self._lock = threading.Lock()
         self._times = Samples(windows)
+        self._finished = Samples(windows)
+        self._milliseconds = 0.0
         self._completed = 0
         self._began: float | None = None
         self._ended = -math.inf
@@ -287,13 +299,16 @@ class RebalanceMetrics:
             leader: the leader's URL, ``None`` while it is not known.
         """
         with self._lock:
-            self._times.record(1000 * (now - self._began) if self._began is not None else 0.0, now)
+            milliseconds = 1000 * (now - self._began) if self._began is not None else 0.0
+            self._times.record(milliseconds, now)
+            self._finished.record(1, now)
+            self._milliseconds += milliseconds
             self._began, self._ended = None, now
             self._completed += 1
             self._epoch, self._leader = epoch, leader
 
     def read(self, now: float) -> list[MetricReading]:
-        """Both groups."""
+        """Return the groups of rebalances, of the coordinator, and of the member's connections."""
         with self._lock:
             known: dict[str, Value | None] = {
                 "connect-protocol": self.protocol,
@@ -305,5 +320,19 @@ class RebalanceMetrics:
                 "rebalance-avg-time-ms": self._times.average(now),
                 "time-since-last-rebalance-ms": 1000 * (now - self._ended),
             }
+            # Java's coordinator measures the same a little earlier, without the start of connectors and tasks.
+            rebalances: dict[str, Value] = {
+                "rebalance-latency-avg": self._times.average(now),
+                "rebalance-latency-max": self._times.maximum(now),
+                "rebalance-latency-total": self._milliseconds,
+                "rebalance-total": self._completed,
+                "rebalance-rate-per-hour": _HOUR * self._finished.rate(now),
+                "last-rebalance-seconds-ago": now - self._ended if self._completed else -1,
+            }
         values = {name: value for name, value in known.items() if value is not None}
-        return [MetricReading(REBALANCE, (), values), MetricReading(COORDINATOR, (self._client_id,), self._measured())]
+        client, measured = (self._client_id,), self._measured()
+        return [
+            MetricReading(REBALANCE, (), values),
+            MetricReading(COORDINATOR, client, {**measured, **rebalances}),
+            MetricReading(GROUP_CLIENT, client, measured),
+        ]

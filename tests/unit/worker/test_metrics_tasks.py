@@ -12,7 +12,7 @@ from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.families import Family
 from connect_dagster.worker.metrics.groups import GROUPS
-from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskPlugins, Transformed
+from connect_dagster.worker.metrics.tasks import AliasedPlugin, SinkTaskMetrics, SourceTaskMetrics, TaskPlugins
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 
 TASK = TaskId("c", 0)
@@ -124,13 +124,17 @@ def test_records_left_out_are_not_sent(sink: SinkTaskMetrics, read: Callable[...
 
 
 def test_records_that_a_transform_leaves_out_are_no_errors(worker: WorkerMetrics, read: Callable[..., float]) -> None:
-    plugins = TaskPlugins({"key-converter-class": "x.Json"}, (Transformed("odd", "x.Odd", "1.0"),))
+    plugins = TaskPlugins(
+        {"key-converter-class": "x.Json"}, (AliasedPlugin("odd", "x.Odd", "1.0"),), (AliasedPlugin("is", "x.Is", "2"),)
+    )
     sink = worker.sink_task(TASK, plugins)
     sink.put_ended(1, offsets=10, read=10, arrived=5)
     one = {"connector": "c", "task": "0"}
     assert read("sink_task_sink_record_send_total", **one) == 5
     assert read("task_error_total_records_skipped", **one) == 0
     assert read("connector_transform_transform_class", **one, transform="odd", transform_class="x.Odd") == 1
+    assert read("connector_predicate_predicate_class", **one, predicate="is", predicate_class="x.Is") == 1
+    assert read("connector_predicate_predicate_version", **one, predicate="is", predicate_version="2") == 1
     assert read("connector_task_key_converter_class", **one, key_converter_class="x.Json") == 1
 
 
@@ -258,7 +262,12 @@ def test_connectors(worker: WorkerMetrics, read: Callable[..., float]) -> None:
 
 def test_rebalances(worker: WorkerMetrics, clock: Clock, read: Callable[..., float]) -> None:
     assert not any("rebalance" in name for name in _names(worker.families("", "")))
-    group = worker.join_group("connect-here:8083", lambda: {"assigned-tasks": 3, "join-time-max": 12.5, "other": 1})
+    measured = {"assigned-tasks": 3, "join-time-max": 12.5, "join-total": 4, "request-rate": 0.5, "other": 1}
+    group = worker.join_group("connect-here:8083", lambda: measured)
+    one = {"clientid": "connect-here:8083"}
+    assert read("coordinator_last_rebalance_seconds_ago", **one) == -1
+    assert read("coordinator_join_total", **one) == 4
+    assert read("request_rate", **one) == 0.5
     assert read("worker_rebalance_time_since_last_rebalance_ms") == math.inf
     assert read("coordinator_assigned_tasks", clientid="connect-here:8083") == 3
     assert "coordinator_other" not in _names(worker.families("", ""))
@@ -272,6 +281,29 @@ def test_rebalances(worker: WorkerMetrics, clock: Clock, read: Callable[..., flo
     assert read("worker_rebalance_epoch") == 7
     assert read("worker_rebalance_completed_rebalances_total") == 1
     assert read("worker_rebalance_rebalance_avg_time_ms") == 2000
+    assert read("coordinator_rebalance_latency_total", **one) == 2000
+    assert read("coordinator_rebalance_latency_max", **one) == 2000
+    assert read("coordinator_rebalance_total", **one) == 1
+    assert read("coordinator_rebalance_rate_per_hour", **one) == pytest.approx(3600 / 37)
+    assert read("coordinator_last_rebalance_seconds_ago", **one) == 5
     assert read("worker_rebalance_time_since_last_rebalance_ms") == 5000
     assert read("worker_rebalance_leader_name", leader_name="http://here:8083/") == 1
     assert read("worker_rebalance_connect_protocol", connect_protocol="SESSIONED") == 1
+
+
+def test_transactions(worker: WorkerMetrics, read: Callable[..., float]) -> None:
+    source = worker.source_task(TASK, NO_PLUGINS)
+    for records in (2, 6):
+        source.transaction_committed(records, 5)
+    one = {"connector": "c", "task": "0"}
+    assert read("source_task_transaction_size_min", **one) == 2
+    assert read("source_task_transaction_size_max", **one) == 6
+    assert read("source_task_transaction_size_avg", **one) == 4
+    assert read("connector_task_offset_commit_max_time_ms", **one) == 5
+
+
+def test_each_group_has_the_numbers_that_are_read_for_it(worker: WorkerMetrics) -> None:
+    """A number that its group does not name would be left out without a word."""
+    tasks = (worker.source_task(TASK, NO_PLUGINS), worker.sink_task(TaskId("d", 0), NO_PLUGINS))
+    for reading in (one for task in tasks for one in task.read(0.0)):
+        assert set(reading.values) - {*reading.group.numbers, *reading.group.texts} == set()

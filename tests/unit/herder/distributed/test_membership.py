@@ -95,3 +95,12 @@ def test_a_worker_without_brokers_is_no_member(member: WorkerGroupMember) -> Non
     assert member.join_needed
     assert member.member_id == ""
     assert member.owners.connectors == {}
+
+
+def test_joins_and_failures_are_counted(member: WorkerGroupMember) -> None:
+    for sensor in ("join-latency", "join-latency", "failed-rebalance"):
+        member._metrics.get_sensor(sensor).record(5.0)
+    measured = member.measured()
+    assert (measured["join-total"], measured["failed-rebalance-total"], measured["heartbeat-total"]) == (2, 1, 0)
+    assert measured["failed-rebalance-rate-per-hour"] > 0
+    assert measured["connection-count"] == 0
