@@ -1,0 +1,1 @@
+"""Files of records in object stores and folders, with deterministic names."""
