@@ -181,7 +181,10 @@ class ColumnProducer:
         Raises:
             ConnectError: librdkafka does not write timestamp 0.
         """
-        if self._epochs is None and has_epoch(table):
+        at_epoch = has_epoch(table)
+        if self._epochs is not None:
+            self._epochs.expect(substitutes=at_epoch)
+        elif at_epoch:
             raise ValueError("This producer was not opened for timestamp 0")
         self._held.append(table)
         for batch in table.to_batches(max_chunksize=_ROWS):

@@ -21,25 +21,30 @@ _ON_NEW, _ON_SEND = "epoch_on_new", "epoch_on_send"
 
 
 def _source(last: int) -> str:
-    """Return the interceptor's functions; ``on_new`` adds ``on_send``, whose last argument counts failures."""
+    """Return the interceptor's functions; ``on_new`` adds ``on_send``, whose last argument has :class:`_State`."""
     return f"""
 @name = private constant [6 x i8] c"epoch\\00"
 
 declare i32 @rd_kafka_interceptor_add_on_send(ptr, ptr, ptr, ptr)
 declare i64 @rd_kafka_message_timestamp(ptr, ptr)
 
-define i32 @{_ON_NEW}(ptr %client, ptr %conf, ptr %failures, ptr %text, i64 %size) {{
-  %error = call i32 @rd_kafka_interceptor_add_on_send(ptr %client, ptr @name, ptr @{_ON_SEND}, ptr %failures)
+define i32 @{_ON_NEW}(ptr %client, ptr %conf, ptr %state, ptr %text, i64 %size) {{
+  %error = call i32 @rd_kafka_interceptor_add_on_send(ptr %client, ptr @name, ptr @{_ON_SEND}, ptr %state)
   ret i32 %error
 }}
 
-define i32 @{_ON_SEND}(ptr %client, ptr %message, ptr %failures) {{
+define i32 @{_ON_SEND}(ptr %client, ptr %message, ptr %state) {{
 begin:
+  %wanted_place = getelementptr i64, ptr %state, i64 1
+  %wanted = load i64, ptr %wanted_place
+  %is_wanted = icmp ne i64 %wanted, 0
+  br i1 %is_wanted, label %ask, label %done
+ask:
   %given = call i64 @rd_kafka_message_timestamp(ptr %message, ptr null)
   %is_substitute = icmp eq i64 %given, {SUBSTITUTE}
   br i1 %is_substitute, label %next, label %done
 next:
-  %word = phi i64 [{_FIRST}, %begin], [%following, %other], [%following, %wrong]
+  %word = phi i64 [{_FIRST}, %ask], [%following, %other], [%following, %wrong]
   %place = getelementptr i64, ptr %message, i64 %word
   %following = add i64 %word, 1
   %is_within = icmp sle i64 %word, {last}
@@ -61,12 +66,18 @@ wrong:
 failed:
   %partition = getelementptr i8, ptr %message, i64 {_PARTITION}
   store i32 {_NO_PARTITION}, ptr %partition
-  %count = atomicrmw add ptr %failures, i64 1 monotonic
+  %count = atomicrmw add ptr %state, i64 1 monotonic
   br label %done
 done:
   ret i32 0
 }}
 """
+
+
+class _State(ctypes.Structure):
+    """Where the interceptor looks, and counts."""
+
+    _fields_ = (("failures", ctypes.c_int64), ("is_wanted", ctypes.c_int64))
 
 
 class EpochTimestamps:
@@ -81,11 +92,15 @@ class EpochTimestamps:
     """
 
     def __init__(self, config: int) -> None:
-        self._failures = ctypes.c_int64(0)  # librdkafka has its address
+        self._state = _State()  # librdkafka has its address
         on_new = compiled(_source(_LAST)).get_function_address(_ON_NEW)
-        if library().conf_interceptor_add_on_new(config, b"epoch", on_new, ctypes.byref(self._failures)):
+        if library().conf_interceptor_add_on_new(config, b"epoch", on_new, ctypes.byref(self._state)):
             raise ValueError("librdkafka takes no interceptor for timestamp 0")
+
+    def expect(self, *, substitutes: bool) -> None:
+        """Say whether records that are produced from now on may have a substitute."""
+        self._state.is_wanted = substitutes
 
     def failed(self) -> bool:
         """Return whether a record has not got timestamp 0, and was not written."""
-        return bool(self._failures.value)
+        return bool(self._state.failures)
