@@ -105,21 +105,26 @@ class TransactionalProducer:
 
     def begin(self) -> None:
         """Begin a transaction. Raises as :meth:`commit`."""
+        self._refused.clear()
         self._call(lambda _: self._producer.begin_transaction())
         self._is_open = True
 
     def send(self, table: pa.Table, topic: str | None) -> None:
-        """Send records, and wait until the brokers have them.
+        """Send records, and wait until the brokers have them. Raises as :meth:`queue` and :meth:`flush`."""
+        self.queue(table, topic)
+        self.flush()
+
+    def queue(self, table: pa.Table, topic: str | None) -> None:
+        """Begin to send records.
 
         Args:
             table: columns ``value`` and perhaps ``key, topic, partition, headers, timestamp``.
             topic: of all of them, unless the table has a column for it.
 
         Raises:
-            TransactionFailedError: the brokers or librdkafka refuse a record, or it was given up.
+            TransactionFailedError: the records cannot be written in a transaction.
             ConnectError: librdkafka does not write timestamp 0.
         """
-        self._refused.clear()
         if not suits_columns(table):
             raise TransactionFailedError(
                 f"Records of {self._id} cannot be written in a transaction: the name of a header contains NUL or is "
@@ -129,6 +134,13 @@ class TransactionalProducer:
             raise TransactionFailedError(f"A topic of the records of {self._id} has no valid name")
         for _, name, error in self._producer.produce(table, topic, self._over):
             self._refused.append((name, error))
+
+    def flush(self) -> None:
+        """Wait until the brokers have the queued records.
+
+        Raises:
+            TransactionFailedError: the brokers or librdkafka refuse a record, or it was given up.
+        """
         while not self._producer.flush(_FLUSH_SECONDS) and not self._refused:
             if self._over():
                 raise TransactionFailedError(f"Records of {self._id} were given up")
@@ -139,12 +151,13 @@ class TransactionalProducer:
             raise _failure(self._id, f"a record for topic {name} was not written", error, name)
 
     def commit(self) -> None:
-        """Commit the transaction.
+        """Commit the transaction, once the brokers have its records.
 
         Raises:
             TransactionTimeoutError: another producer has the id, or the transaction's time was over.
-            TransactionFailedError: the brokers refuse it, or it was given up.
+            TransactionFailedError: the brokers refuse it or a record, or it was given up.
         """
+        self.flush()
         self._call(self._producer.commit_transaction)
         self._is_open = False
 

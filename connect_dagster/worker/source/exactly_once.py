@@ -30,6 +30,7 @@ from connect_dagster.worker.source.transaction_ends import End
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.1
+_MOST_QUEUED_BYTES = 1 << 20
 _EXPIRED = (
     "The task was unable to finish writing records to Kafka before its producer transaction expired, or another task "
     "has taken its place: {}."
@@ -77,11 +78,13 @@ class _Transaction:
         ends_at: when an interval is over, by the clock.
         sent: its batches.
         begun: whether the producer has begun it: not without records.
+        queued: bytes of records that the brokers may not have yet.
     """
 
     ends_at: float
     sent: list[_Sent] = field(default_factory=list)
     begun: bool = False
+    queued: int = 0
 
     def changes(self) -> Changes:
         """Return the last offset of each partition."""
@@ -147,9 +150,9 @@ class ExactlyOnceSender:
         transaction = self._open
         if table.num_rows:
             self._begin(transaction)
-        places = Places(table.num_rows) if RECEIPT in table.column_names else None
-        transaction.sent.append(_Sent(batch, encoded, places))
-        self._repeated(lambda: self._write(batch, encoded, places), partial(self._write_all, transaction.sent))
+        sent = _Sent(batch, encoded, Places(table.num_rows) if RECEIPT in table.column_names else None)
+        transaction.sent.append(sent)
+        self._repeated(lambda: self._write(transaction, sent), partial(self._write_all, transaction))
         if batch.end is End.ABORT:
             self._abort(transaction)
         if batch.end is not None or self._clock() >= transaction.ends_at:
@@ -162,12 +165,21 @@ class ExactlyOnceSender:
             self._producer.begin()
             transaction.begun = True
 
-    def _write(self, batch: Batch[Any], encoded: Any, places: Places | None) -> None:
-        table: pa.Table = encoded.table
-        if table.num_rows:
-            self._places = places
-            self._producer.send(table if places is None else table.drop_columns([RECEIPT]), batch.topic)
+    def _write(self, transaction: _Transaction, sent: _Sent) -> None:
+        """Send a batch; a small one, and the last one before a commit, are not waited for."""
+        table: pa.Table = sent.encoded.table
+        if not table.num_rows:
+            return
+        if sent.places is not None:
+            self._places = sent.places
+            self._producer.send(table.drop_columns([RECEIPT]), sent.batch.topic)
             self._places = None
+            return
+        self._producer.queue(table, sent.batch.topic)
+        transaction.queued += table.nbytes
+        if sent.batch.end is not End.COMMIT and transaction.queued > _MOST_QUEUED_BYTES:
+            self._producer.flush()
+            transaction.queued = 0
 
     def _repeated(self, write: Callable[[], None], again: Callable[[], None]) -> None:
         """Write; where a topic is not known yet, write again in a new transaction. Raises ConnectError."""
@@ -185,10 +197,10 @@ class ExactlyOnceSender:
                 self._producer.begin()
                 write = again
 
-    def _write_all(self, sent: Sequence[_Sent]) -> None:
-        for one in sent:
+    def _write_all(self, transaction: _Transaction) -> None:
+        for one in transaction.sent:
             if not one.aborted:
-                self._write(one.batch, one.encoded, one.places)
+                self._write(transaction, one)
 
     def serve(self) -> None:
         """Commit a transaction whose interval is over, and call callbacks that are due."""
@@ -244,7 +256,7 @@ class ExactlyOnceSender:
         changes, began = transaction.changes(), self._clock()
         if transaction.begun or changes:
             self._begin(transaction)
-            self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction.sent, changes))
+            self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction, changes))
             records = sum(one.encoded.table.num_rows for one in transaction.sent if not one.aborted)
             self._committed(records, (self._clock() - began) * 1000)
             if not self._thread.over():  # the next run of an abandoned task may have committed since
@@ -257,11 +269,11 @@ class ExactlyOnceSender:
 
     def _write_end(self, changes: Changes) -> None:
         if changes:
-            self._producer.send(self._offsets.records(changes), self._offsets.topic)
+            self._producer.queue(self._offsets.records(changes), self._offsets.topic)
         self._producer.commit()
 
-    def _write_to_end(self, sent: Sequence[_Sent], changes: Changes) -> None:
-        self._write_all(sent)
+    def _write_to_end(self, transaction: _Transaction, changes: Changes) -> None:
+        self._write_all(transaction)
         self._write_end(changes)
 
     def _note_places(self, number: int, count: int, partition: int, offset: int) -> None:

@@ -39,6 +39,13 @@ class Producer:
         self.calls.append("begin")
 
     def send(self, table: pa.Table, topic: str | None) -> None:
+        self.queue(table, topic)
+        self.flush()
+
+    def flush(self) -> None:
+        self.calls.append("flush")
+
+    def queue(self, table: pa.Table, topic: str | None) -> None:
         if topic in self.unknown:
             self.unknown.remove(topic)
             raise UnknownTopicError(f"{topic} is not known")
@@ -175,6 +182,15 @@ def test_all_batches_of_a_poll_share_a_transaction_and_its_last_offset() -> None
     sending.send("b", position=2, topic="two")
     assert sending.producer.calls == ["begin", "one: a", "two: b", "offsets: 2", "commit"]
     assert sending.done == ["one", "two"]
+
+
+def test_many_bytes_are_waited_for_before_the_next_batch_and_not_before_the_commit() -> None:
+    sending, much = Sending(), "a" * (1 << 21)
+    sending.send(much, end=None)
+    sending.send("b", end=None)
+    sending.send(much)
+    lines = [call for call in sending.producer.calls if not call.startswith("lines")]
+    assert lines == ["begin", "flush", "offsets: 1", "commit"]
 
 
 def test_a_batch_without_records_has_an_offset_all_the_same() -> None:
