@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         SinkTask,
         SinkTaskContext,
         SourceConnector,
+        SourceConnectorContext,
         SourceTask,
         SourceTaskContext,
         TransactionContext,
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from connect_dagster.plugin.jwt_retriever import BearerToken, JwtRetriever
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
-    from connect_dagster.plugin.records import Header, SinkRecord, SourceRecord, TopicPartition
+    from connect_dagster.plugin.records import Header, RecordMetadata, SinkRecord, SourceRecord, TopicPartition
     from connect_dagster.plugin.rest_extension import ClusterState, RestExtension
     from connect_dagster.plugin.samples import Samples
     from connect_dagster.plugin.schema import (
@@ -125,6 +126,7 @@ __all__ = [
     "Properties",
     "Recommender",
     "RecordFrame",
+    "RecordMetadata",
     "RestExtension",
     "RetriableError",
     "RewindError",
@@ -140,6 +142,7 @@ __all__ = [
     "SinkTaskContext",
     "SourceBatch",
     "SourceConnector",
+    "SourceConnectorContext",
     "SourceFrame",
     "SourceLines",
     "SourceQuery",

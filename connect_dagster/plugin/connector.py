@@ -22,7 +22,7 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
-from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
+from connect_dagster.plugin.records import RecordMetadata, SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
 LoadClass = Callable[[str], type[Any]]
@@ -42,7 +42,11 @@ def importable_class(name: str) -> type[Any]:
 
 
 class ConnectorContext(Protocol):
-    """Requests of a connector to its worker."""
+    """Services of the worker for a connector (Java: ``ConnectorContext``, ``SinkConnectorContext``)."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return the metrics of the connector, to which it may add some (Java: ``pluginMetrics``, KIP-877)."""
 
     def request_task_reconfiguration(self) -> None:
         """Make the worker call ``task_configs`` again; tasks restart only if the configurations changed."""
@@ -63,6 +67,17 @@ class OffsetReader(Protocol):
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the last committed offset of a source partition; ``None`` when there is none."""
+
+
+class SourceConnectorContext(ConnectorContext, Protocol):
+    """Services of the worker for a source connector (Java: ``SourceConnectorContext``)."""
+
+    @property
+    def offsets(self) -> OffsetReader:
+        """Return a reader of the connector's committed offsets, which reads what its tasks have committed until now.
+
+        A call takes a request to the brokers. It raises ConnectError where they do not respond.
+        """
 
 
 class TransactionContext(Protocol):
@@ -92,7 +107,16 @@ class TransactionContext(Protocol):
 
 
 class SourceTaskContext(Protocol):
-    """Services of the worker for a source task."""
+    """Services of the worker for a source task (Java: ``SourceTaskContext``)."""
+
+    def configs(self) -> Properties:
+        """Return the task's configuration with the values that config providers have now.
+
+        They may differ from those that ``start`` has got, such as a password that was changed meanwhile.
+
+        Raises:
+            ConfigError: a config provider failed.
+        """
 
     @property
     def spark(self) -> SparkSession:
@@ -104,7 +128,7 @@ class SourceTaskContext(Protocol):
 
     @property
     def metrics(self) -> Metrics:
-        """Return the metrics of the task, to which it may add further ones."""
+        """Return the metrics of the task, to which it may add further ones (Java: ``pluginMetrics``, KIP-877)."""
 
     @property
     def header_converter(self) -> HeaderConverter:
@@ -149,6 +173,13 @@ class ErrantRecordReporter(Protocol):
 
 class SinkTaskContext(Protocol):
     """Services of the worker for a sink task (Java: ``SinkTaskContext``)."""
+
+    def configs(self) -> Properties:
+        """Return the task's configuration as it is now, as :meth:`SourceTaskContext.configs`."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return the metrics of the task, to which it may add further ones (Java: ``pluginMetrics``, KIP-877)."""
 
     @property
     def spark(self) -> SparkSession:
@@ -243,14 +274,29 @@ class SourceTask(ABC):
         """
 
     def delivered(self, batch: SourceBatch) -> None:  # noqa: B027 (optional hook)
-        """Handle the acknowledgement of all records of a frame or table by the brokers (Java: ``commitRecord``).
+        """Handle the acknowledgement of all records of a frame or table by the brokers.
 
         Called from another thread than the other methods, possibly during ``poll``. A list of records arrives as the
         table that the worker made of it. An exception makes the task FAILED.
         """
 
+    def commit_record(  # noqa: B027 (optional hook)
+        self, record: SourceRecord, metadata: RecordMetadata | None
+    ) -> None:
+        """Handle the acknowledgement of one record of a list (Java: ``commitRecord``).
+
+        Called before ``delivered``, from the same thread, for each record in the order of the list, once all of it are
+        acknowledged, or their transaction is committed. A class that leaves it as it is costs nothing: the worker then
+        forgets single records early. An exception is logged, and the task continues.
+
+        Args:
+            record: the object that ``poll`` has returned.
+            metadata: its place in Kafka; ``None`` for a record that has none: a transform left it out, Kafka rejected
+                it and errors are tolerated, the transaction was aborted, or ``acks`` is 0.
+        """
+
     def received(self, batch: SourceBatch, receipts: pa.Table) -> None:  # noqa: B027 (optional hook)
-        """Handle the places that records have got in Kafka (Java: the ``RecordMetadata`` of ``commitRecord``).
+        """Handle the places that records of frames and tables have got in Kafka: ``commit_record`` by columns.
 
         Called before ``delivered``, from the same thread, for batches with a column ``receipt``.
 
@@ -369,6 +415,8 @@ class ConnectorTransactionBoundaries(Enum):
 
 class SourceConnector(Connector):
     """A connector that reads from another system into Kafka; one task unless ``task_configs`` is overridden."""
+
+    context: SourceConnectorContext
 
     def exactly_once_support(self, config: Properties) -> ExactlyOnceSupport | None:
         """Return whether the connector supports exactly-once with a configuration; ``None`` where it is not known.

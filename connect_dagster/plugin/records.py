@@ -63,6 +63,23 @@ class SourceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """The place of a record in Kafka (Java: ``RecordMetadata``).
+
+    Attributes:
+        topic: its topic, after transforms.
+        partition: number of its partition.
+        offset: its offset there.
+        timestamp: epoch milliseconds as sent; ``None`` where the record had none, so that it got the time of sending.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SinkRecord:
     """A record that arrived from Kafka (Java: ``SinkRecord``); timestamp in epoch milliseconds.
 

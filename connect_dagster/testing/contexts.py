@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark_types
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector import (
     LoadClass,
     OffsetReader,
+    Properties,
     SourceTaskContext,
     TransactionContext,
     importable_class,
@@ -26,7 +29,7 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
-from connect_dagster.plugin.records import SourceRecord
+from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.plugin.schema import Schema
 
@@ -96,8 +99,158 @@ class CollectedEnds:
         self.aborts.append(last)
 
 
+@dataclass(slots=True)
+class ConnectorRequests:
+    """The context of a source or sink connector, which keeps what it requests (``SourceConnectorContext``).
+
+    Attributes:
+        offsets: what the connector reads.
+        metrics: those that it adds.
+        reconfigurations: number of requests for new task configurations.
+        errors: with which it has failed.
+    """
+
+    offsets: OffsetReader = field(default_factory=lambda: _StoredOffsets(()))
+    metrics: CollectedMetrics = field(default_factory=CollectedMetrics)
+    reconfigurations: int = 0
+    errors: list[Exception] = field(default_factory=list)
+
+    def request_task_reconfiguration(self) -> None:
+        """Count the request."""
+        self.reconfigurations += 1
+
+    def raise_error(self, error: Exception) -> None:
+        """Keep the error."""
+        self.errors.append(error)
+
+    def load_class(self, name: str) -> type[Any]:
+        """Return a class that can be imported. Raises ConnectError."""
+        return importable_class(name)
+
+
+def connector_context(offsets: Offsets = ()) -> ConnectorRequests:
+    """Return the context of a connector.
+
+    Args:
+        offsets: source partitions with the offsets that its tasks have committed.
+    """
+    return ConnectorRequests(_StoredOffsets(offsets))
+
+
+@dataclass(slots=True)
+class CollectedReports:
+    """Records that a sink task reports (``ErrantRecordReporter``).
+
+    Attributes:
+        tolerates: as the connector's ``errors.tolerance``.
+        reported: topic, partition, offset and error of each.
+    """
+
+    tolerates: bool = True
+    reported: list[tuple[str, int, int, str]] = field(default_factory=list)
+
+    def report(self, record: SinkRecord, error: Exception) -> Future[None]:
+        """Keep a record. Raises ConnectError where errors are not tolerated."""
+        self._keep([(record.topic, record.partition, record.offset, str(error))])
+        written: Future[None] = Future()
+        written.set_result(None)
+        return written
+
+    def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
+        """Keep the records of a frame whose error is not null. Raises ConnectError, as :meth:`report`."""
+        text = (F.lit(error) if isinstance(error, str) else error).alias("error")
+        rows = frame.to_arrow("topic", "partition", "offset", text).to_pylist()
+        self._keep([tuple(row.values()) for row in rows if row["error"] is not None])
+
+    def _keep(self, reported: Sequence[tuple[str, int, int, str]]) -> None:
+        self.reported += reported
+        if reported and not self.tolerates:
+            raise ConnectError(f"Tolerance exceeded in error handler: {reported[0][-1]}")
+
+
+@dataclass(slots=True)
+class SinkRequests:
+    """The context of a sink task, which keeps what the task requests (``SinkTaskContext``).
+
+    Attributes:
+        assignment: partitions of the task.
+        config: returned by :meth:`configs`.
+        topic_ids: ids of their topics.
+        errant_record_reporter: of failed records; ``None`` for a connector that reports none.
+        metrics: those that the task adds.
+        rewound: offsets that the next ``put`` is to begin at.
+        paused: partitions.
+        timeout_ms: delay before the batch is put again.
+        commits: number of requested commits.
+    """
+
+    session: SparkSession | None
+    assignment: frozenset[TopicPartition]
+    config: Properties
+    errant_record_reporter: CollectedReports | None
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    metrics: CollectedMetrics = field(default_factory=CollectedMetrics)
+    rewound: dict[TopicPartition, int] = field(default_factory=dict)
+    paused: set[TopicPartition] = field(default_factory=set)
+    timeout_ms: int | None = None
+    commits: int = 0
+
+    @property
+    def spark(self) -> SparkSession:
+        """Return the session. Raises ConnectError where the test gave none."""
+        return _given(self.session, "its sink", "sink_context")
+
+    def configs(self) -> Properties:
+        """Return the configuration that the test has given."""
+        return self.config
+
+    def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Keep the offsets."""
+        self.rewound.update(offsets)
+
+    def timeout(self, milliseconds: int) -> None:
+        """Keep the delay."""
+        self.timeout_ms = milliseconds
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Keep the partitions."""
+        self.paused.update(partitions)
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Forget the partitions."""
+        self.paused.difference_update(partitions)
+
+    def request_commit(self) -> None:
+        """Count the request."""
+        self.commits += 1
+
+
+def sink_context(
+    *partitions: TopicPartition,
+    spark: SparkSession | None = None,
+    config: Properties | None = None,
+    reporter: CollectedReports | None = None,
+) -> SinkRequests:
+    """Return the context of a sink task.
+
+    Args:
+        partitions: that the task has.
+        spark: a session, for sinks that make frames.
+        config: returned by ``configs``.
+        reporter: of failed records, such as ``CollectedReports()``.
+    """
+    return SinkRequests(spark, frozenset(partitions), {} if config is None else config, reporter)
+
+
+def _given(spark: SparkSession | None, owner: str, function: str) -> SparkSession:
+    if spark is None:
+        raise ConnectError(f"This test gave {owner} no Spark: {function}(spark=...)")
+    return spark
+
+
 @dataclass(frozen=True, slots=True)
 class _SourceContext:
+    config: Properties
     offsets: OffsetReader
     session: SparkSession | None
     metrics: Metrics
@@ -105,11 +258,12 @@ class _SourceContext:
     transaction_context: TransactionContext | None
     load_class: LoadClass = importable_class
 
+    def configs(self) -> Properties:
+        return self.config
+
     @property
     def spark(self) -> SparkSession:
-        if self.session is None:
-            raise ConnectError("This test gave its source no Spark: source_context(spark=...)")
-        return self.session
+        return _given(self.session, "its source", "source_context")
 
     @property
     def header_converter(self) -> HeaderConverter:
@@ -126,6 +280,7 @@ def source_context(
     metrics: Metrics | None = None,
     header_converter: HeaderConverter | None = None,
     transaction_context: TransactionContext | None = None,
+    config: Properties | None = None,
 ) -> SourceTaskContext:
     """Return the context of a source task.
 
@@ -135,9 +290,15 @@ def source_context(
         metrics: receives those of the task, such as ``CollectedMetrics()``.
         header_converter: for sources that make frames with headers.
         transaction_context: for sources that end transactions, such as ``CollectedEnds()``.
+        config: returned by ``configs``; a test may change it, as a config provider does.
     """
     return _SourceContext(
-        _StoredOffsets(offsets), spark, metrics or CollectedMetrics(), header_converter, transaction_context
+        {} if config is None else config,
+        _StoredOffsets(offsets),
+        spark,
+        metrics or CollectedMetrics(),
+        header_converter,
+        transaction_context,
     )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from json import JSONEncoder
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]  # not in its stubs
@@ -19,14 +20,16 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from connect_dagster.errors import DataError
+from connect_dagster.plugin.frame_columns import RECEIPT
 from connect_dagster.plugin.frames import SourceTable
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
-from connect_dagster.plugin.records import Header, SourceRecord
+from connect_dagster.plugin.records import Header, RecordMetadata, SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
 
 Polled = Sequence[SourceBatch] | Sequence[SourceRecord] | SourceBatch | None
 
+_RECEIVED = (RECEIPT, "topic", "partition", "offset", "timestamp")
 _ENCODER = JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 # One for all values, where json.dumps makes two for each.
 _JSON_PARTS = c_make_encoder(None, _ENCODER.default, encode_basestring, None, ":", ",", False, False, False)
@@ -40,12 +43,40 @@ _HEADERS = spark_types.ArrayType(
 )
 
 
-def batches_of(polled: Polled, headers: HeaderConverter) -> list[SourceBatch]:
+@dataclass(frozen=True, slots=True)
+class NumberedRecords(SourceTable):
+    """A table of records that are kept, each with its number in a column ``receipt``, for ``SourceTask.commit_record``.
+
+    Attributes:
+        records: of the table, in its order.
+    """
+
+    records: Sequence[SourceRecord] = ()
+
+    def with_metadata(self, receipts: Iterable[pa.Table]) -> Iterator[tuple[SourceRecord, RecordMetadata | None]]:
+        """Yield each record with its place in Kafka; ``None`` for one without a receipt.
+
+        Args:
+            receipts: as ``SourceTask.received`` gets them.
+        """
+        found: dict[int, RecordMetadata] = {}
+        for table in receipts:
+            columns = (
+                table.column(name).to_pylist() for name in (RECEIPT, "topic", "partition", "offset", "timestamp")
+            )
+            for number, *place in zip(*columns, strict=True):
+                found[number] = RecordMetadata(*place)
+        for number, record in enumerate(self.records):
+            yield record, found.get(number)
+
+
+def batches_of(polled: Polled, headers: HeaderConverter, *, keep_records: bool = False) -> list[SourceBatch]:
     """Return the batches of a result of ``SourceTask.poll``; consecutive records of equal schemas share a table.
 
     Args:
         polled: the result.
         headers: encodes the headers of single records.
+        keep_records: whether to make a ``NumberedRecords`` of single records.
 
     Raises:
         DataError: a value that does not fit its schema.
@@ -56,21 +87,25 @@ def batches_of(polled: Polled, headers: HeaderConverter) -> list[SourceBatch]:
         return [polled]
     if all(isinstance(item, SourceBatch) for item in polled):
         return list(cast("Sequence[SourceBatch]", polled))
-    return [*tables_of(cast("Sequence[SourceRecord]", polled), headers)]
+    return [*tables_of(cast("Sequence[SourceRecord]", polled), headers, keep_records=keep_records)]
 
 
-def tables_of(records: Sequence[SourceRecord], headers: HeaderConverter) -> list[SourceTable]:
+def tables_of(
+    records: Sequence[SourceRecord], headers: HeaderConverter, *, keep_records: bool = False
+) -> list[SourceTable]:
     """Return records as tables; consecutive ones of equal schemas share one.
 
     Args:
         records: in their order.
         headers: encodes their headers.
+        keep_records: whether to make a ``NumberedRecords``.
 
     Raises:
         DataError: a value that does not fit its schema.
     """
     runs = itertools.groupby(records, key=lambda record: (record.key_schema, record.value_schema))
-    return [_source_table(list(run), headers, *schemas) for schemas, run in runs]
+    tables = ((run := list(of_schemas), _source_table(run, headers, *schemas)) for schemas, of_schemas in runs)
+    return [_numbered(run, table) if keep_records else table for run, table in tables]
 
 
 def halves(rows: pa.Table) -> list[pa.Table]:
@@ -104,6 +139,20 @@ def _source_table(
         other_offsets=tuple(others),
         value_schema=value_schema,
         key_schema=key_schema,
+    )
+
+
+def _numbered(records: Sequence[SourceRecord], table: SourceTable) -> NumberedRecords:
+    numbered = table.table.append_column(RECEIPT, pa.array(range(len(records)), pa.int32()))
+    return NumberedRecords(
+        numbered,
+        table.source_partition,
+        table.source_offset,
+        table.other_offsets,
+        table.topic,
+        table.value_schema,
+        table.key_schema,
+        records,
     )
 
 

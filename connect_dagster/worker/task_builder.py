@@ -118,6 +118,7 @@ class TaskBuilder:
         connector: PluginDescription[Connector],
         connector_config: Properties,
         config: Properties,
+        configs: Callable[[], Properties],
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None = None,
@@ -129,6 +130,7 @@ class TaskBuilder:
             connector: the connector's plugin.
             connector_config: the connector's configuration, placeholders resolved.
             config: the task's own configuration, placeholders resolved.
+            configs: returns it with the values of its placeholders at that time.
             target: STARTED, PAUSED or STOPPED.
             listeners: callbacks of the task.
             exactly_once: steps before the start of a source task that writes in transactions; ``None`` for others.
@@ -144,9 +146,9 @@ class TaskBuilder:
             log.info("The records of task %s pass this worker: %s works here, not on Spark's executors", id, kind)
         if isinstance(task, SourceTask):
             source = SourceConnectorConfig.parse(connector_config)
-            return self._source_task(id, task, connector, source, config, target, listeners, exactly_once)
+            return self._source_task(id, task, connector, source, config, configs, target, listeners, exactly_once)
         sink = SinkConnectorConfig.parse(connector_config)
-        return self._sink_task(id, task, connector, sink, config, target, listeners)
+        return self._sink_task(id, task, connector, sink, config, configs, target, listeners)
 
     def _source_task(
         self,
@@ -155,6 +157,7 @@ class TaskBuilder:
         connector: PluginDescription[Connector],
         connector_config: SourceConnectorConfig,
         config: Properties,
+        configs: Callable[[], Properties],
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None,
@@ -177,6 +180,8 @@ class TaskBuilder:
         )
         sends_itself = exactly_once is not None or executors_are_local(self._session.spark)
         executors = None if sends_itself else ExecutorWriter(settings, str(id))
+        commits_records = type(task).commit_record is not SourceTask.commit_record
+        wants_receipts = task.wants_receipts or commits_records
         open_delivery = partial(
             Delivery,
             name=str(id),
@@ -192,7 +197,7 @@ class TaskBuilder:
                 settings,
                 open_delivery,
                 lambda: self._offsets.open(id.connector, connector_config.originals),
-                task.wants_receipts,
+                wants_receipts,
             )
             if exactly_once is None
             else ExactlyOnceClients(
@@ -201,7 +206,7 @@ class TaskBuilder:
                 exactly_once,
                 lambda: exactly_once.open_offsets(id.connector, connector_config.originals),
                 self._transaction_interval(connector_config),
-                task.wants_receipts,
+                wants_receipts,
                 metrics.transaction_committed,
             )
         )
@@ -212,8 +217,14 @@ class TaskBuilder:
             self._metrics.listening(metrics, listeners.status),
             target,
             config=config,
+            configs=configs,
             batches=SourceBatches(
-                self._session.spark, pipeline, reporter.policy, EncodedBound(self._session.encoded_bytes), executors
+                self._session.spark,
+                pipeline,
+                reporter.policy,
+                EncodedBound(self._session.encoded_bytes),
+                executors,
+                keep_records=commits_records,
             ),
             transforms=transforms,
             open_clients=clients.open,
@@ -244,6 +255,7 @@ class TaskBuilder:
         connector: PluginDescription[Connector],
         connector_config: SinkConnectorConfig,
         config: Properties,
+        configs: Callable[[], Properties],
         target: TargetState,
         listeners: TaskListeners,
     ) -> WorkerSinkTask:
@@ -277,6 +289,7 @@ class TaskBuilder:
             self._metrics.listening(metrics, listeners.status),
             target,
             config=config,
+            configs=configs,
             settings=settings,
             planner=SinkPlanner(self._session.spark, pipeline, ReadBound(settings.most_bytes), reader),
             transforms=transforms,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from connect_dagster.errors import ConnectError
@@ -18,11 +19,12 @@ from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.kafka.producer_fencing import fence_producers
 from connect_dagster.kafka.transactional_producer import TransactionalProducer
-from connect_dagster.plugin.connector import Connector, LoadClass
+from connect_dagster.plugin.connector import Connector, LoadClass, SourceConnector
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.protocol.work import Work
-from connect_dagster.storage.offset_store import OffsetStore
+from connect_dagster.storage.offset_store import OffsetStore, SourceOffsets
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
@@ -46,8 +48,9 @@ Properties = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _ConnectorContext:
-    """Requests of a connector to this worker (see ``ConnectorContext``)."""
+    """Services of this worker for a connector (see ``ConnectorContext``)."""
 
+    metrics: Metrics
     reconfigure: Callable[[], None]
     fail: Callable[[Exception], None]
     load_class: LoadClass
@@ -59,6 +62,29 @@ class _ConnectorContext:
     def raise_error(self, error: Exception) -> None:
         """Fail the connector."""
         self.fail(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceConnectorContext(_ConnectorContext):
+    """The same for a source connector (see ``SourceConnectorContext``)."""
+
+    offsets: CommittedOffsets
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffsets:
+    """Reads the committed offsets of a connector as they are at each call (Java: ``OffsetStorageReaderImpl``).
+
+    Attributes:
+        open: opens the offsets, read up to their current end; raises ConnectError.
+    """
+
+    open: Callable[[], SourceOffsets]
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the last committed offset of a source partition; ``None`` without one. Raises ConnectError."""
+        with closing(self.open()) as stored:
+            return stored.offset(partition)
 
 
 class Worker:
@@ -173,9 +199,23 @@ class Worker:
             running = WorkerConnector(
                 name, connector, dict(config), self._transformer, listening, self._watch, self._check
             )
-            connector.context = _ConnectorContext(reconfigure, running.fail, self.plugins.load_class)
+            connector.context = self._context(name, config, connector, reconfigure, running.fail)
             self._connectors[name] = running
         return running.transition(target)
+
+    def _context(
+        self,
+        name: str,
+        config: Properties,
+        connector: Connector,
+        reconfigure: Callable[[], None],
+        fail: Callable[[Exception], None],
+    ) -> _ConnectorContext:
+        metrics, load_class = self.metrics.of_connector(name), self.plugins.load_class
+        if not isinstance(connector, SourceConnector):
+            return _ConnectorContext(metrics, reconfigure, fail, load_class)
+        offsets = CommittedOffsets(lambda: self.offsets.open(name, self._transformer.transform(config).config))
+        return _SourceConnectorContext(metrics, reconfigure, fail, load_class, offsets)
 
     def _require_running(self) -> None:
         """Raise ConnectError after the stop: what starts now would be stopped by nobody."""
@@ -278,7 +318,8 @@ class Worker:
         log.info("Creating task %s", id)
         try:
             described, resolved, task_config = self._transformed(id, connector_config, config)
-            task = self._builder.build(id, described, resolved, task_config, target, listeners, exactly_once)
+            configs = partial(self._resolved, config, described)
+            task = self._builder.build(id, described, resolved, task_config, configs, target, listeners, exactly_once)
         except Exception:
             self.metrics.task_start_failed(id)
             raise
@@ -296,10 +337,14 @@ class Worker:
         try:
             found.append(first := self._transformer.transform(connector_config))
             described = self._described(first.config)
-            found.append(second := self._transformer.transform(config, described.plugin.config_def.table().passwords))
+            found.append(second := self._transformer.transform(config, _passwords(described)))
         finally:
             self._watch.started(id, [connector_config, config], found)
         return described, first.config, second.config
+
+    def _resolved(self, config: Properties, connector: PluginDescription[Connector]) -> dict[str, str]:
+        """Return a task's configuration with the values that config providers have now."""
+        return self._transformer.transform(config, _passwords(connector)).config
 
     def fence(self, name: str, config: Properties, tasks: Iterable[int]) -> None:
         """Fence producers of a source connector's tasks out (Java: ``Worker.fenceZombies``).
@@ -373,6 +418,10 @@ class Worker:
             for id, task in list(self._tasks.items()):
                 if isinstance(task, WorkerSourceTask):
                     _commit_offsets(id, task)
+
+
+def _passwords(connector: PluginDescription[Connector]) -> Collection[str]:
+    return connector.plugin.config_def.table().passwords
 
 
 def _cancel_side_by_side(tasks: Sequence[RunningTask]) -> None:

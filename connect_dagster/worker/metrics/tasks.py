@@ -5,11 +5,10 @@ Tasks record from their threads, once a batch or more rarely; requests read from
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from connect_dagster.plugin.metrics import MetricReading, Read, Value
@@ -18,8 +17,7 @@ from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.groups import PREDICATE, SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
-
-log = logging.getLogger(__name__)
+from connect_dagster.worker.metrics.plugin_metrics import PluginMetrics
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -70,7 +68,7 @@ class TaskMetrics:
         self.windows = windows
         self.errors = ErrorMetrics(id)
         self._plugins = plugins
-        self._of_plugin: list[Read] = []
+        self._of_plugin = PluginMetrics(f"task {id}", windows)
         self._clock = clock
         self._lock = threading.Lock()
         self._moved = clock()
@@ -86,7 +84,7 @@ class TaskMetrics:
 
     def add(self, read: Read) -> None:
         """Show further readings with those of the task."""
-        self._of_plugin.append(read)
+        self._of_plugin.add(read)
 
     def changed(self, state: State) -> None:
         """Record a state of the task."""
@@ -112,14 +110,7 @@ class TaskMetrics:
             )
             for one in plugins
         ]
-        return [MetricReading(TASK, place, own), *special, self.errors.read(), *chain, *self._plugin_readings(now)]
-
-    def _plugin_readings(self, now: float) -> Iterator[MetricReading]:
-        for read in self._of_plugin:
-            try:
-                yield from read(now)
-            except Exception:
-                log.warning("Metrics that the plugin of task %s has added cannot be read", self.id, exc_info=True)
+        return [MetricReading(TASK, place, own), *special, self.errors.read(), *chain, *self._of_plugin.read(now)]
 
     def _common(self, now: float) -> dict[str, Value]:
         return {

@@ -11,10 +11,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from connect_dagster.isolation.plugins import PluginDescription
 from connect_dagster.plugin.metrics import MetricReading, Value
+from connect_dagster.plugin.metrics import Metrics as AddedMetrics
 from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.families import Family, families
@@ -27,6 +29,7 @@ from connect_dagster.worker.metrics.groups import (
     WORKER,
     WORKER_CONNECTOR,
 )
+from connect_dagster.worker.metrics.plugin_metrics import PluginMetrics
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
 
 ConnectorListener = Callable[[str, State, str | None], None]
@@ -66,7 +69,7 @@ class WorkerMetrics:
         self._clock = clock
         self._started = today()
         self._lock = threading.Lock()
-        self._connectors: dict[str, dict[str, str]] = {}
+        self._connectors: dict[str, _ConnectorMetrics] = {}
         self._tasks: dict[TaskId, TaskMetrics] = {}
         self._connector_starts = _Starts(windows)
         self._task_starts = _Starts(windows)
@@ -92,7 +95,7 @@ class WorkerMetrics:
             "connector-version": plugin.version,
         }
         with self._lock:
-            self._connectors[name] = measured
+            self._connectors[name] = _ConnectorMetrics(measured, PluginMetrics(f"connector {name}", self._windows))
         starting = _Starting(self._connector_starts, self._clock)
 
         def changed(name: str, state: State, trace: str | None) -> None:
@@ -101,6 +104,10 @@ class WorkerMetrics:
             listener(name, state, trace)
 
         return changed
+
+    def of_connector(self, name: str) -> AddedMetrics:
+        """Return the metrics to which a connector that is measured may add some."""
+        return self._connectors[name].added
 
     def connector_start_failed(self) -> None:
         """Count a connector that could not be made."""
@@ -185,8 +192,9 @@ class WorkerMetrics:
                 self._worker(len(connectors), len(tasks), now),
                 *(self._group.read(now) if self._group is not None else ()),
                 *_task_counts(tasks),
-                *(MetricReading(CONNECTOR, (name,), dict(texts)) for name, texts in connectors.items()),
+                *(MetricReading(CONNECTOR, (name,), dict(one.texts)) for name, one in connectors.items()),
                 *(reading for task in tasks for reading in task.read(now)),
+                *(reading for one in connectors.values() for reading in one.added.read(now)),
             ]
         )
 
@@ -195,6 +203,14 @@ class WorkerMetrics:
         for what, starts in (("connector", self._connector_starts), ("task", self._task_starts)):
             values |= {f"{what}-startup-{name}": value for name, value in starts.read(now).items()}
         return MetricReading(WORKER, (), values)
+
+
+@dataclass(frozen=True, slots=True)
+class _ConnectorMetrics:
+    """Texts of a connector by Kafka's names, and the metrics that it has added."""
+
+    texts: dict[str, str]
+    added: PluginMetrics
 
 
 def _task_counts(tasks: list[TaskMetrics]) -> list[MetricReading]:

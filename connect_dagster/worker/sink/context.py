@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from connect_dagster.plugin.connector import ErrantRecordReporter
+from connect_dagster.plugin.connector import ErrantRecordReporter, Properties
+from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.records import TopicPartition
 
 
 @dataclass(slots=True)
 class SinkContext:
-    """Requests of one sink task."""
+    """Requests of one sink task.
+
+    Attributes:
+        configs: returns the task's configuration as it is now.
+    """
 
     spark: SparkSession
+    configs: Callable[[], Properties]
+    metrics: Metrics
     assignment: frozenset[TopicPartition] = frozenset()
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     paused: set[TopicPartition] = field(default_factory=set)

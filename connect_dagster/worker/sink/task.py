@@ -78,6 +78,7 @@ class WorkerSinkTask(WorkerTask):
 
     Args:
         config: the task's configuration.
+        configs: returns it as it is now.
         settings: limits and intervals.
         planner: converters and transforms.
         transforms: closed at the end of the task.
@@ -100,6 +101,7 @@ class WorkerSinkTask(WorkerTask):
         target: TargetState,
         *,
         config: Mapping[str, str],
+        configs: Callable[[], Mapping[str, str]],
         settings: SinkSettings,
         planner: Planner,
         transforms: TransformationChain,
@@ -127,7 +129,8 @@ class WorkerSinkTask(WorkerTask):
         self._errors = ErrorContext(reporter, retries, self._errant)
         self._batch: MicroBatch | None = None
         self._abandoned = threading.Event()
-        self._context = SinkContext(spark, errant_record_reporter=self._errant if reporter.policy.reports else None)
+        errant = self._errant if reporter.policy.reports else None
+        self._context = SinkContext(spark, configs, metrics, errant_record_reporter=errant)
         self._position: dict[TopicPartition, int] = {}
         self._consumer: Consumer | None = None
         self._stream: SinkStream | None = None

@@ -141,6 +141,7 @@ class SourceBatches:
         policy: error policy of the connector.
         bound: of a batch in memory; ``None`` for none.
         executors: send batches, where they are on other machines.
+        keep_records: whether single records are kept, for ``SourceTask.commit_record``.
     """
 
     def __init__(
@@ -150,7 +151,10 @@ class SourceBatches:
         policy: ErrorPolicy,
         bound: EncodedBound | None = None,
         executors: Executors | None = None,
+        *,
+        keep_records: bool = False,
     ) -> None:
+        self._keep_records = keep_records
         self._executors = executors
         self._spark = spark
         self._pipeline = pipeline
@@ -167,7 +171,9 @@ class SourceBatches:
     def under(self, tolerance: ToleranceOperator) -> SourceBatches:
         """Return the batches whose plugins are called through a tolerance operator."""
         pipeline = replace(self._pipeline, tolerance=tolerance)
-        return SourceBatches(self._spark, pipeline, self._policy, self._bound, self._executors)
+        return SourceBatches(
+            self._spark, pipeline, self._policy, self._bound, self._executors, keep_records=self._keep_records
+        )
 
     def polled(self, polled: Polled) -> list[SourceBatch]:
         """Return the batches of the result of a poll.
@@ -175,7 +181,7 @@ class SourceBatches:
         Raises:
             DataError: a value does not fit its schema.
         """
-        return batches_of(polled, self._pipeline.header_converter)
+        return batches_of(polled, self._pipeline.header_converter, keep_records=self._keep_records)
 
     def planned(self, batch: SourceBatch) -> Planned | PlannedBefore:
         """Return the plan of a batch; call it on the task's thread.

@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from connect_dagster.expressions.java_calls import kept_in_jvm
 from connect_dagster.expressions.offset_ranges import is_refused_read
-from connect_dagster.plugin.frame_columns import FAILURE
+from connect_dagster.plugin.frame_columns import FAILURE, RECEIPT
 from connect_dagster.plugin.frames import SourceQuery, SourceTable, executors_are_local
 from connect_dagster.plugin.lines import SourceLines, pieces
 from connect_dagster.plugin.schema import Schema
@@ -43,7 +43,7 @@ FEW_ROWS, _FEW_BYTES = 10_000, 1 << 22
 # plans of all tasks count, but for a few of each.
 _MOST_PLANS, _FEW_PLANS = 100, 20
 # Columns that only transforms look at, in the order in which a plan has them.
-_BESIDE = ("partition", "headers", "timestamp")
+_BESIDE = ("partition", "headers", "timestamp", RECEIPT)
 
 Keepable = SourceTable | SourceLines | SourceQuery
 

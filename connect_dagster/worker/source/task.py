@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from connect_dagster.errors import RetriableError, RewindError
-from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceTask, TransactionContext
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, Properties, SourceTask, TransactionContext
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
@@ -28,7 +29,7 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
-from connect_dagster.worker.record_frames import Polled
+from connect_dagster.worker.record_frames import NumberedRecords, Polled
 from connect_dagster.worker.source.batches import NO_RECORDS, Encoded, Planned, PlannedBefore
 from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, topics_of
 from connect_dagster.worker.source.raw_records import rejected_raw_record
@@ -111,6 +112,7 @@ class SourceContext:
     """The worker's side of ``SourceTaskContext``."""
 
     spark: SparkSession
+    configs: Callable[[], Properties]
     offsets: OffsetReader
     metrics: Metrics
     header_converter: HeaderConverter
@@ -123,6 +125,7 @@ class WorkerSourceTask(WorkerTask):
 
     Args:
         config: the task's configuration.
+        configs: returns it as it is now.
         batches: transforms and converters.
         transforms: closed at the end of the task.
         open_clients: opens the producer and the connector's committed offsets, on the task's thread; takes a function
@@ -148,6 +151,7 @@ class WorkerSourceTask(WorkerTask):
         target: TargetState,
         *,
         config: Mapping[str, str],
+        configs: Callable[[], Properties],
         batches: Batches,
         transforms: TransformationChain,
         open_clients: OpenClients,
@@ -170,6 +174,7 @@ class WorkerSourceTask(WorkerTask):
         self._metrics = metrics
         self._source = task
         self._config = config
+        self._configs = configs
         self._load_class = load_class
         self._open_clients = open_clients
         self._transactional = transactional
@@ -212,6 +217,7 @@ class WorkerSourceTask(WorkerTask):
         self._offsets = offsets
         self._source.context = SourceContext(
             self.spark,
+            self._configs,
             offsets,
             self._metrics,
             self._batches.header_converter,
@@ -308,6 +314,7 @@ class WorkerSourceTask(WorkerTask):
         began = self._clock.monotonic()
         planned = self._batches.planned(batch)
         took = {"queryPlanning": self._clock.monotonic() - began}
+        kept: list[pa.Table] = []
 
         def encode() -> Encoded:
             started = self._clock.monotonic()
@@ -322,7 +329,15 @@ class WorkerSourceTask(WorkerTask):
             self._reporter.failed(encoded.failed)
             return encoded
 
+        def received(receipts: pa.Table) -> None:
+            if isinstance(batch, NumberedRecords):
+                kept.append(receipts)
+            else:
+                self._source.received(batch, receipts)
+
         def delivered(encoded: Encoded) -> None:
+            if isinstance(batch, NumberedRecords):
+                self._commit_records(batch, kept)
             if self._transactional:
                 self._committed.set()
             else:
@@ -343,7 +358,7 @@ class WorkerSourceTask(WorkerTask):
                 delivered,
                 lambda rejected: self._tolerated(rejected, batch),
                 remote,
-                lambda receipts: self._source.received(batch, receipts),
+                received,
                 lambda: self._reporter.flush(lambda: not self._released.is_set()),
                 batch.offsets,
                 end,
@@ -388,6 +403,20 @@ class WorkerSourceTask(WorkerTask):
             [FailedRecord(failure, rejected_raw_record(polled, rejected.record), rejected.error)]
         )
         return True
+
+    def _commit_records(self, batch: NumberedRecords, receipts: Sequence[pa.Table]) -> None:
+        failed = 0
+        for record, metadata in batch.with_metadata(receipts):
+            try:
+                self._source.commit_record(record, metadata)
+            except Exception:
+                failed += 1
+                if failed == 1:
+                    log.exception(
+                        "WorkerSourceTask{id=%s} Exception thrown while calling task.commit_record()", self.id
+                    )
+        if failed > 1:
+            log.error("WorkerSourceTask{id=%s} task.commit_record() failed for %d records in all", self.id, failed)
 
     def _acknowledge(self, batch: SourceBatch) -> None:
         with self._committing:

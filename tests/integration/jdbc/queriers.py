@@ -1,6 +1,6 @@
 """A source task without a worker: what it polls, and the offsets of what was delivered."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
-from connect_dagster.plugin.connector import LoadClass, TransactionContext, importable_class
+from connect_dagster.plugin.connector import LoadClass, Properties, TransactionContext, importable_class
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
@@ -47,6 +47,7 @@ class Context:
     header_converter: HeaderConverter = field(default_factory=SimpleHeaderConverter)
     load_class: LoadClass = importable_class
     transaction_context: TransactionContext | None = None
+    configs: Callable[[], Properties] = dict
 
 
 @dataclass(slots=True)

@@ -64,6 +64,8 @@ def worker(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "bootstrap.servers": broker.bootstrap_servers,
         "plugin.path": str(PLUGINS),
         "key.converter.schemas.enable": "false",
+        "config.providers": "secrets",
+        "config.providers.secrets.class": "org.apache.kafka.common.config.provider.DirectoryConfigProvider",
     }
     with WorkerProcess(props, [], tmp_path_factory.mktemp("source-worker")) as process:
         yield SourceWorker(process, broker)

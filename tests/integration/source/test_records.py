@@ -3,7 +3,10 @@
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
+import requests
 from confluent_kafka import TIMESTAMP_CREATE_TIME
 
 from tests.integration import topics
@@ -12,6 +15,13 @@ from tests.integration.topics import read_topic
 
 STRING = {"key.converter": "org.apache.kafka.connect.storage.StringConverter"}
 PLAIN = {"value_converter": "org.apache.kafka.connect.storage.StringConverter"}
+
+
+WITHOUT_SECRET = {
+    "transforms": "drop",
+    "transforms.drop.type": "edits.Without",
+    "transforms.drop.text": "secret",
+}
 
 
 def envelope(text: str) -> str:
@@ -58,6 +68,50 @@ def test_records_keep_all_they_have(worker: SourceWorker, topic_prefix: str) -> 
 
     wanted = [({"box": "a"}, {"n": 2}), ({"box": "b"}, {"n": 2})]
     worker.process.wait_until(lambda: sorted(offsets(), key=str) == wanted, "commit both places", 30)
+
+
+@pytest.mark.parametrize("transformed", [False, True])
+def test_a_connector_and_its_task_learn_what_became_of_records(
+    worker: SourceWorker, topic_prefix: str, tmp_path: Path, transformed: bool
+) -> None:
+    name, journal, secret = f"{topic_prefix}t", tmp_path / "journal", tmp_path / "password"
+    topics.create(worker.broker.bootstrap_servers, name, partitions=2)
+    secret.write_text("first")
+    config = {
+        "connector.class": "Acknowledging",
+        "topic": name,
+        "journal": str(journal),
+        "password": f"${{secrets:{tmp_path}:password}}",
+        "config.action.reload": "none",
+        **(WITHOUT_SECRET if transformed else {}),
+    }
+    worker.create(name, config)
+
+    def noted(kind: str) -> list[Any]:
+        entries = [json.loads(line) for line in journal.read_text().splitlines()]
+        return [said for entry, said in entries if entry == kind]
+
+    worker.process.wait_until(lambda: len(noted("record")) == 4, "acknowledge four records", 30)
+    assert noted("record") == [
+        ["a", {"n": 0}, [name, 0, 0, 1_700_000_000_000]],
+        ["secret", {"n": 1}, None if transformed else [name, 1, 0, None]],
+        ["b", {"n": 2}, [name, 0, 1, None]],
+        ["c", {"n": 3}, [name, 1, 0 if transformed else 1, 5]],
+    ]
+    assert worker.process.log().count("Exception thrown while calling task.commit_record()") == 1 + transformed
+    assert noted("offset") == [None]
+
+    secret.write_text("second")
+    worker.process.wait_until(lambda: noted("password")[-1] == "second", "see the new password", 30)
+    assert noted("password")[0] == "first"
+    shown = requests.get(f"{worker.process.rest_url}/metrics", timeout=10).text
+    assert 'acknowledging_call_total{part="connector"} 1.0' in shown
+    assert 'acknowledging_call_total{part="task"}' in shown
+
+    worker.process.wait_until(lambda: worker.offsets(name) != [], "commit", 30)
+    worker.process.call("POST", f"/connectors/{name}/restart")
+    worker.process.wait_until(lambda: noted("offset")[-1] == {"n": 3}, "read the committed offset", 30)
+    worker.process.call("DELETE", f"/connectors/{name}")
 
 
 def test_a_value_that_does_not_fit_its_schema(worker: SourceWorker, topic_prefix: str) -> None:

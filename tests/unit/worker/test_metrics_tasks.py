@@ -7,6 +7,7 @@ import pytest
 
 from connect_dagster.connectors.file.sink import FileStreamSinkConnector
 from connect_dagster.isolation.plugins import Kind, PluginDescription
+from connect_dagster.plugin.metrics import MetricGroup, MetricReading
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TaskId
@@ -136,6 +137,29 @@ def test_records_that_a_transform_leaves_out_are_no_errors(worker: WorkerMetrics
     assert read("connector_predicate_predicate_class", **one, predicate="is", predicate_class="x.Is") == 1
     assert read("connector_predicate_predicate_version", **one, predicate="is", predicate_version="2") == 1
     assert read("connector_task_key_converter_class", **one, key_converter_class="x.Json") == 1
+
+
+def test_what_plugins_add_is_shown_while_they_are(worker: WorkerMetrics, read: Callable[..., float]) -> None:
+    group = MetricGroup("x", "kafka_connect_x", ("of",), {"row-total": "Rows."})
+
+    def broken(now: float) -> list[MetricReading]:
+        raise ValueError("closed")
+
+    def number(value: int) -> Callable[[float], list[MetricReading]]:
+        return lambda now: [MetricReading(group, (str(value),), {"row-total": value})]
+
+    plugin = PluginDescription(FileStreamSinkConnector, Kind.SINK, "x.Sink", "1.0", "here")
+    worker.connector("c", plugin, lambda *_: None)
+    added = (worker.of_connector("c"), worker.sink_task(TASK, NO_PLUGINS))
+    for value, one in enumerate(added):
+        one.add(broken)
+        one.add(number(value))
+        assert one.windows == Windows()
+    assert [read("x_row_total", of=str(value)) for value in range(2)] == [0, 1]
+    worker.remove_connectors(["c"])
+    assert read("x_row_total", of="1") == 1
+    with pytest.raises(KeyError):
+        read("x_row_total", of="0")
 
 
 def test_lag_and_active_records(sink: SinkTaskMetrics, read: Callable[..., float]) -> None:

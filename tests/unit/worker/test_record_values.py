@@ -5,13 +5,14 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.errors import DataError
-from connect_dagster.plugin.records import SourceRecord
+from connect_dagster.plugin.records import RecordMetadata, SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.worker.record_frames import fitting, tables_of
+from connect_dagster.worker.record_frames import NumberedRecords, batches_of, fitting, tables_of
 
 INT = Schema(SchemaType.INT32)
 LOGICAL = {
@@ -139,3 +140,16 @@ def test_each_partition_has_the_offset_of_its_last_record() -> None:
     records = [SourceRecord({"file": file}, {"n": n}, "t", n) for n, file in enumerate("aabab")]
     (table,) = tables_of(records, SimpleHeaderConverter())
     assert table.offsets == (({"file": "a"}, {"n": 3}), ({"file": "b"}, {"n": 4}))
+
+
+def test_kept_records_get_their_places() -> None:
+    records = [SourceRecord({}, {}, "t", n) for n in range(3)]
+    (table,) = batches_of(records, SimpleHeaderConverter(), keep_records=True)
+    assert isinstance(table, NumberedRecords)
+    assert table.table.column("receipt").to_pylist() == [0, 1, 2]
+    places = {"topic": ["t", "u"], "partition": [1, 2], "offset": [5, 6], "timestamp": [None, 70], "size": [1, 1]}
+    first, left_out, last = table.with_metadata([pa.table({"receipt": [0, 2], **places})])
+    assert first == (records[0], RecordMetadata("t", 1, 5))
+    assert left_out == (records[1], None)
+    assert last == (records[2], RecordMetadata("u", 2, 6, 70))
+    assert [record for record, _ in (first, left_out, last)] == records

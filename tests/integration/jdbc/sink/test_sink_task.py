@@ -25,7 +25,7 @@ from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
-from connect_dagster.testing.contexts import sink_batch
+from connect_dagster.testing.contexts import CollectedMetrics, sink_batch
 from connect_dagster.worker.sink.context import SinkContext
 from tests.databases import Database
 
@@ -60,7 +60,11 @@ def started(
     """A task of one partition."""
     task = JdbcSinkTask()
     task.context = SinkContext(
-        spark, frozenset([PLACE]), errant_record_reporter=cast("ErrantRecordReporter | None", reports)
+        spark,
+        dict,
+        CollectedMetrics(),
+        frozenset([PLACE]),
+        errant_record_reporter=cast("ErrantRecordReporter | None", reports),
     )
     task.start({"name": "s", "topics": "t", **database.connection_config, **config})
     try:

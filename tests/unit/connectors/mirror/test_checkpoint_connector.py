@@ -15,8 +15,8 @@ from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, 
 from connect_dagster.connectors.mirror.filters import GroupFilter, TopicFilter
 from connect_dagster.errors import RetriableError
 from connect_dagster.kafka.topic_admin import NewTopic
-from connect_dagster.plugin.connector import importable_class
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.testing.contexts import ConnectorRequests, connector_context
 
 
 class Admin(ForwardingAdmin):
@@ -59,22 +59,6 @@ class Groups(GroupFilter):
         return True
 
 
-class Context:
-    """Counts requests for reconfiguration."""
-
-    def __init__(self) -> None:
-        self.requests = 0
-
-    def request_task_reconfiguration(self) -> None:
-        self.requests += 1
-
-    def raise_error(self, error: Exception) -> None:
-        raise error
-
-    def load_class(self, name: str) -> type[Any]:
-        return importable_class(name)
-
-
 CONFIG = {
     "name": "checkpoint",
     "source.cluster.alias": "eu",
@@ -86,12 +70,12 @@ CONFIG = {
 
 
 @pytest.fixture
-def context() -> Context:
-    return Context()
+def context() -> ConnectorRequests:
+    return connector_context()
 
 
 @pytest.fixture
-def connector(monkeypatch: pytest.MonkeyPatch, context: Context) -> Iterator[MirrorCheckpointConnector]:
+def connector(monkeypatch: pytest.MonkeyPatch, context: ConnectorRequests) -> Iterator[MirrorCheckpointConnector]:
     monkeypatch.setattr(Admin, "away", False)
     monkeypatch.setattr(Admin, "groups", ())
     monkeypatch.setattr(Admin, "created", [])
@@ -119,7 +103,10 @@ def task_configs(connector: MirrorCheckpointConnector, tasks: int = 1) -> list[d
 
 @pytest.mark.parametrize("groups", [("billing",), ()], ids=["a group", "no group"])
 def test_a_source_that_is_back_is_found_when_the_worker_asks_again(
-    connector: MirrorCheckpointConnector, context: Context, monkeypatch: pytest.MonkeyPatch, groups: tuple[str, ...]
+    connector: MirrorCheckpointConnector,
+    context: ConnectorRequests,
+    monkeypatch: pytest.MonkeyPatch,
+    groups: tuple[str, ...],
 ) -> None:
     """Also without repeated looks, which come after ten minutes by default."""
     monkeypatch.setattr(Admin, "away", True)
@@ -130,7 +117,7 @@ def test_a_source_that_is_back_is_found_when_the_worker_asks_again(
     monkeypatch.setattr(Admin, "away", False)
     found = soon(lambda: task_configs(connector))
     assert [config["task.assigned.groups"] for config in found] == list(groups)
-    soon(lambda: context.requests or None)
+    soon(lambda: context.reconfigurations or None)
     assert Admin.created == ["eu.checkpoints.internal"], "before there are tasks"
 
 
@@ -176,7 +163,7 @@ def test_a_connector_that_has_ended_holds_no_client(monkeypatch: pytest.MonkeyPa
     made: list[weakref.ref[Admin]] = []
     monkeypatch.setattr(Admin, "__init__", lambda admin, _: made.append(weakref.ref(admin)))
     connector = MirrorCheckpointConnector()
-    connector.context = Context()
+    connector.context = connector_context()
     connector.start(CONFIG)
     gc.disable()
     try:

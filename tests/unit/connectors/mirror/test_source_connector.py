@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -10,7 +10,7 @@ from connect_dagster.connectors.mirror.clusters import Errors, ForwardingAdmin, 
 from connect_dagster.connectors.mirror.filters import TopicFilter
 from connect_dagster.connectors.mirror.source.connector import MirrorSourceConnector
 from connect_dagster.kafka.topic_admin import NewTopic
-from connect_dagster.plugin.connector import importable_class
+from connect_dagster.testing.contexts import ConnectorRequests
 
 
 class Admin(ForwardingAdmin):
@@ -41,20 +41,15 @@ class Topics(TopicFilter):
         return True
 
 
-class Context:
+class Context(ConnectorRequests):
     """Tells when the connector asks for its tasks to be configured again."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.is_asked = threading.Event()
 
     def request_task_reconfiguration(self) -> None:
         self.is_asked.set()
-
-    def raise_error(self, error: Exception) -> None:
-        raise error
-
-    def load_class(self, name: str) -> type[Any]:
-        return importable_class(name)
 
 
 CONFIG = {

@@ -463,6 +463,7 @@ class LocalSink:
             self.states,
             TargetState.STARTED,
             config={},
+            configs=lambda: {"password": "new"},
             settings=SinkSettings(MOST_RECORDS, max_interval, timeout, MOST_BYTES),
             planner=self.planner,
             transforms=[self.stage],

@@ -3,13 +3,14 @@
 from typing import Any, cast
 
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.testing.contexts import CollectedMetrics
 from connect_dagster.worker.sink.context import SinkContext
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def _context() -> SinkContext:
-    context = SinkContext(cast("Any", None))
+    context = SinkContext(cast("Any", None), dict, CollectedMetrics())
     context.assigned(frozenset({FIRST, SECOND}))
     return context
 

@@ -274,6 +274,7 @@ class LocalSource:
             self.states,
             TargetState.STARTED,
             config={},
+            configs=lambda: {"password": "new"},
             batches=self.batches,
             transforms=[self.stage],
             open_clients=lambda _: (self._make_delivery(), cast("SourceOffsets", self.offsets)),

@@ -70,6 +70,12 @@ def test_a_poll_of_nothing_sends_nothing_and_rests(nothing: Polled) -> None:
     assert source.clock.now == pytest.approx(0.2), "a fiftieth of a second each"
 
 
+def test_a_task_may_read_its_configuration_again() -> None:
+    source = LocalSource()
+    source.run(lambda: iter(()))
+    assert source.plugin.context.configs() == {"password": "new"}
+
+
 def test_a_retriable_poll_is_polled_again(caplog: pytest.LogCaptureFixture) -> None:
     source = LocalSource()
     polls: list[Polled | Exception] = [RetriableError("no leader"), frame(1, "a")]
