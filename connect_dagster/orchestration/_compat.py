@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dagster import ComponentLoadContext
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, StateBackedDefinitionsLoader
+from dagster._core.definitions.freshness import TimeWindowFreshnessPolicy
 from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet, TableMetadataSet, UriMetadataSet
 from dagster._core.definitions.tags.tag_set import NamespacedTagSet
 from dagster._core.storage.defs_state.base import DefsStateStorage
@@ -24,6 +25,7 @@ __all__ = [
     "ResolvedDefsStateConfig",
     "StateBackedDefinitionsLoader",
     "TableMetadataSet",
+    "TimeWindowFreshnessPolicy",
     "TranslationFn",
     "TranslationFnResolver",
     "UriMetadataSet",

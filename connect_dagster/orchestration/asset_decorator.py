@@ -157,6 +157,7 @@ def connector_assets(
     declared: Mapping[str, KafkaConnectConnectorSpec],
     translator: DagsterKafkaConnectTranslator,
     execute: Execute,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
     """Return connectors as assets that can be materialised, and external assets for their data.
 
@@ -169,8 +170,9 @@ def connector_assets(
         declared: Their declarations by name; one without is taken as the cluster has it.
         translator: Makes the assets.
         execute: The function of Materialize.
+        freshness_policy: Policy of the data that they write.
     """
-    specs = asset_graph(connectors, translator, declared=bool(declared))
+    specs = asset_graph(connectors, translator, declared=bool(declared), freshness_policy=freshness_policy)
     by_key = {translator.get_asset_spec(props).key: props for props in connectors}
     inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
     topics = {translator.get_asset_spec(data).key for data in inputs}

@@ -9,16 +9,16 @@ from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.checks.config_drift import build_connector_config_drift_checks
-from connect_dagster.orchestration.checks.dead_letters import build_dead_letter_checks
+from connect_dagster.orchestration.checks.sink_bounds import SinkBounds
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.resources.connector import ConnectorResource
-from connect_dagster.orchestration.sensors.connector import build_connector_sensor
+from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, BackOff
+from connect_dagster.orchestration.sensors.connector import RESTARTS, build_connector_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 JOB_PREFIX = "kafka_connect"
-DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 
 
 def build_connector_definitions(
@@ -27,6 +27,12 @@ def build_connector_definitions(
     job_prefix: str = JOB_PREFIX,
     minimum_interval_seconds: int = 30,
     default_sensor_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    max_attempts: int = 5,
+    back_off: BackOff = RESTARTS,
+    restart_failed: bool = True,
+    max_lag: int | None = None,
+    max_dead_letters: int | None = 0,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> dg.Definitions:
     """Create the definitions that operate connectors of one cluster.
 
@@ -44,12 +50,24 @@ def build_connector_definitions(
             ``kafka_connect``.
         minimum_interval_seconds (int): Seconds between two ticks of a sensor. Defaults to 30.
         default_sensor_status (DefaultSensorStatus): Whether the sensors run at first. Defaults to RUNNING.
+        max_attempts (int): Attempts in a row at a correction, or a restart of FAILED parts, before a sensor gives up.
+            Defaults to 5.
+        back_off (BackOff): Seconds between attempts; see :func:`build_connector_sensor`.
+        restart_failed (bool): Whether the sensors restart FAILED parts. Defaults to True.
+        max_lag (Optional[int]): Makes the check ``connector_lag`` of each sink: the most records that it may not have
+            committed yet.
+        max_dead_letters (Optional[int]): Bound of the check ``dead_letters`` of each sink with such a topic, where the
+            workspace has brokers: the most that may be added between two evaluations; None for no check. Defaults to
+            0.
+        freshness_policy (Optional[FreshnessPolicy]): Policy of the data that the connectors write, as far as the
+            translator gives it none; it looks at the materialisations of a polling sensor.
 
     Returns:
         Definitions: To be merged with others.
 
     Raises:
-        DagsterInvalidDefinitionError: No connector is given, or two have the same name or different workspaces.
+        DagsterInvalidDefinitionError: No connector is given, two have the same name or different workspaces, or a
+            bound is given and the workspace has no ``bootstrap_servers``.
 
     Examples:
         .. code-block:: python
@@ -75,6 +93,10 @@ def build_connector_definitions(
         job_prefix=job_prefix,
         minimum_interval_seconds=minimum_interval_seconds,
         default_sensor_status=default_sensor_status,
+        attempts=AttemptPolicy(max_attempts, back_off),
+        restart_failed=restart_failed,
+        bounds=SinkBounds(max_lag, max_dead_letters),
+        freshness_policy=freshness_policy,
     )
     resources = {identifier(connector.name): connector for connector in connectors}
     return dg.Definitions.merge(operations, dg.Definitions(resources=resources))
@@ -89,6 +111,10 @@ def declared_connectors_definitions(
     minimum_interval_seconds: int = 30,
     default_sensor_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     execute: Execute = apply_connector,
+    attempts: AttemptPolicy,
+    restart_failed: bool,
+    bounds: SinkBounds,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> dg.Definitions:
     """Create the definitions of declared connectors; see :func:`build_connector_definitions`.
 
@@ -100,6 +126,10 @@ def declared_connectors_definitions(
         minimum_interval_seconds: Seconds between two ticks of a sensor.
         default_sensor_status: Whether the sensors run at first.
         execute: The function of Materialize.
+        attempts: Attempts of the sensors.
+        restart_failed: Whether they restart FAILED parts.
+        bounds: Bounds of sinks, for their checks.
+        freshness_policy: Policy of the data that they write.
     """
     _check_names(connectors)
     jobs = build_kafka_connect_jobs(
@@ -113,6 +143,9 @@ def declared_connectors_definitions(
             workspace=workspace,
             spec=connector,
             jobs=jobs,
+            max_attempts=attempts.most,
+            back_off=attempts.back_off,
+            restart_failed=restart_failed,
             minimum_interval_seconds=minimum_interval_seconds,
             default_status=default_sensor_status,
             dagster_kafka_connect_translator=translator,
@@ -122,8 +155,8 @@ def declared_connectors_definitions(
     props = [declared_props(workspace, connector) for connector in connectors]
     declared = {connector.name: connector for connector in connectors}
     return dg.Definitions(
-        assets=connector_assets(workspace, props, declared, translator, execute),
-        asset_checks=_checks(workspace, connectors, translator),
+        assets=connector_assets(workspace, props, declared, translator, execute, freshness_policy),
+        asset_checks=_checks(workspace, connectors, translator, bounds),
         jobs=jobs,
         sensors=sensors,
     )
@@ -133,20 +166,17 @@ def _checks(
     workspace: KafkaConnectWorkspace,
     connectors: Sequence[KafkaConnectConnectorSpec],
     translator: DagsterKafkaConnectTranslator,
+    bounds: SinkBounds,
 ) -> list[dg.AssetChecksDefinition]:
-    assets = {
-        connector.name: translator.get_asset_spec(declared_props(workspace, connector)) for connector in connectors
-    }
-    checks = [
+    props = [declared_props(workspace, connector) for connector in connectors]
+    assets = {one.name: translator.get_asset_spec(one) for one in props}
+    return [
         *build_connector_state_checks(workspace=workspace, connectors=assets.values()),
         *build_connector_config_drift_checks(
             workspace=workspace, connectors=connectors, dagster_kafka_connect_translator=translator
         ),
+        *bounds.checks(workspace, props, assets),
     ]
-    with_dead_letters = [assets[connector.name] for connector in connectors if DEAD_LETTER_TOPIC in connector.config]
-    if with_dead_letters and workspace.bootstrap_servers:
-        checks += build_dead_letter_checks(workspace=workspace, connectors=with_dead_letters)
-    return checks
 
 
 def _one_workspace(connectors: Sequence[ConnectorResource]) -> KafkaConnectWorkspace:

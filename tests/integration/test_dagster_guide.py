@@ -9,13 +9,16 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
 
 import connect_dagster
+from tests.unit.orchestration.components.sandbox import loaded
 from tests.unit.orchestration.connect_server import connect_server
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "dagster.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
+YAML = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = [line for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) for line in block.splitlines()]
 OURS = [command for command in COMMANDS if command.startswith(".venv/bin/connect-dagster ")]
@@ -30,6 +33,14 @@ def test_its_python_makes_definitions_that_load(code: str) -> None:
     names: dict[str, Any] = {}
     exec(compile(code, str(GUIDE), "exec"), names)
     dg.Definitions.validate_loadable(names["defs"])
+
+
+@pytest.mark.parametrize("text", YAML, ids=range(len(YAML)))
+def test_its_yaml_is_of_components_that_load(text: str) -> None:
+    contents = yaml.safe_load(text)
+    component = getattr(connect_dagster, contents["type"].removeprefix("connect_dagster."))
+    with loaded(component, contents["attributes"]) as (_, defs):
+        dg.Definitions.validate_loadable(defs)
 
 
 def test_its_commands_run_one_after_the_other() -> None:

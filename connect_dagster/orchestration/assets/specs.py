@@ -67,7 +67,11 @@ def load_connector_props(
 
 
 def asset_graph(
-    connectors: Iterable[KafkaConnectConnectorProps], translator: DagsterKafkaConnectTranslator, *, declared: bool
+    connectors: Iterable[KafkaConnectConnectorProps],
+    translator: DagsterKafkaConnectTranslator,
+    *,
+    declared: bool,
+    freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> list[AssetSpec]:
     """Return the assets of connectors and of their data; outputs depend on their connector.
 
@@ -75,6 +79,7 @@ def asset_graph(
         connectors: The connectors.
         translator: Makes the assets.
         declared: Whether the connectors are declared, and not as a cluster has them; see :func:`check_keys`.
+        freshness_policy: Policy of outputs to which the translator gives none.
     """
     connectors = list(connectors)
     check_keys(connectors, translator, declared=declared)
@@ -82,19 +87,23 @@ def asset_graph(
     for connector in connectors:
         own = translator.get_asset_spec(connector)
         read = [translator.get_asset_spec(dataset) for dataset in connector.inputs]
-        written = [_fed_by(translator.get_asset_spec(dataset), own.key) for dataset in connector.outputs]
+        written = [
+            _fed_by(translator.get_asset_spec(dataset), own.key, freshness_policy) for dataset in connector.outputs
+        ]
         for spec in (own, *read, *written):
             specs[spec.key] = _united(specs[spec.key], spec) if spec.key in specs else spec
     return list(specs.values())
 
 
-def _fed_by(spec: AssetSpec, feeder: AssetKey) -> AssetSpec:
-    return spec.replace_attributes(deps=[*spec.deps, feeder])
+def _fed_by(spec: AssetSpec, feeder: AssetKey, freshness_policy: dg.FreshnessPolicy | None) -> AssetSpec:
+    return spec.replace_attributes(
+        deps=[*spec.deps, feeder], freshness_policy=spec.freshness_policy or freshness_policy
+    )
 
 
 def _united(one: AssetSpec, other: AssetSpec) -> AssetSpec:
     deps = {dep.asset_key for spec in (one, other) for dep in spec.deps}
-    return one.replace_attributes(deps=sorted(deps))
+    return one.replace_attributes(deps=sorted(deps), freshness_policy=one.freshness_policy or other.freshness_policy)
 
 
 @dataclass(frozen=True, slots=True)

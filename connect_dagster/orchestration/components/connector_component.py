@@ -7,6 +7,7 @@ import dagster as dg
 from pydantic import Field, InstanceOf
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.orchestration.components.bounded_sinks import BoundedSinks
 from connect_dagster.orchestration.components.declared_component import DeclaredConnectorsComponent
 from connect_dagster.orchestration.components.scaffolders import ConnectorScaffolder
 from connect_dagster.orchestration.components.yaml_values import ConfigModel, ResolvedWorkspace, resolved
@@ -72,7 +73,7 @@ ResolvedConnector: TypeAlias = Annotated[
 
 
 @dg.scaffold_with(ConnectorScaffolder)
-class KafkaConnectConnectorComponent(DeclaredConnectorsComponent):
+class KafkaConnectConnectorComponent(DeclaredConnectorsComponent, BoundedSinks):
     """Declares Kafka Connect connectors; Dagster creates, changes, keeps them as declared, and shows them as assets.
 
     Definitions load without a request to the cluster. Job ``kafka_connect_<folder>_apply`` validates, compares, applies
@@ -102,4 +103,4 @@ class KafkaConnectConnectorComponent(DeclaredConnectorsComponent):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the assets, checks, sensors and jobs of the connectors."""
-        return self.declared_defs(context.path.stem, self.workspace, self.connectors)
+        return self.declared_defs(context.path.stem, self.workspace, self.connectors, bounds=self.bounds())

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from connect_dagster.orchestration.asset_decorator import apply_connector
 from connect_dagster.orchestration.assets.keys import identifier
+from connect_dagster.orchestration.checks.sink_bounds import UNBOUNDED, SinkBounds
+from connect_dagster.orchestration.components.polled_connectors import PolledConnectors
+from connect_dagster.orchestration.components.restart_policy import ResolvedRestartPolicy, RestartPolicy, policy_of
 from connect_dagster.orchestration.components.translation import (
     ComponentTranslator,
     Props,
@@ -21,7 +24,7 @@ from connect_dagster.orchestration.sensors.polling import build_kafka_connect_po
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 
-class DeclaredConnectorsComponent(dg.Component, dg.Model, dg.Resolvable):
+class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
     """Base of components that declare connectors of one Connect cluster."""
 
     translation: ResolvedTranslation = Field(default=None, description="Attributes of the connectors' assets.")
@@ -36,7 +39,11 @@ class DeclaredConnectorsComponent(dg.Component, dg.Model, dg.Resolvable):
     )
     sensor_interval_seconds: int = Field(default=30, description="Seconds between two ticks of a connector's sensor.")
     sensors_running: bool = Field(default=True, description="Whether connectors are kept as declared from the start.")
-    polling_sensor: bool = Field(default=True, description="Whether a sensor reports states, lag and progress.")
+    auto_restart: ResolvedRestartPolicy = Field(
+        default=True,
+        description="Whether the sensors restart FAILED connectors and tasks; or the number of attempts in a row, and "
+        "the delays between them, which are those of corrections too.",
+    )
 
     @cached_property
     def translator(self) -> ComponentTranslator:
@@ -93,6 +100,7 @@ class DeclaredConnectorsComponent(dg.Component, dg.Model, dg.Resolvable):
         workspace: KafkaConnectWorkspace,
         connectors: Sequence[KafkaConnectConnectorSpec],
         mirror_sources: Sequence[KafkaConnectWorkspace] = (),
+        bounds: SinkBounds = UNBOUNDED,
     ) -> dg.Definitions:
         """Return the assets, checks, sensors and jobs of connectors.
 
@@ -101,8 +109,10 @@ class DeclaredConnectorsComponent(dg.Component, dg.Model, dg.Resolvable):
             workspace: The Connect cluster.
             connectors: The connectors.
             mirror_sources: As of :func:`build_kafka_connect_polling_sensor`.
+            bounds: Bounds of sinks among them.
         """
         status = dg.DefaultSensorStatus.RUNNING if self.sensors_running else dg.DefaultSensorStatus.STOPPED
+        restarts = policy_of(self.auto_restart)
         driven = declared_connectors_definitions(
             workspace,
             connectors,
@@ -111,15 +121,23 @@ class DeclaredConnectorsComponent(dg.Component, dg.Model, dg.Resolvable):
             minimum_interval_seconds=self.sensor_interval_seconds,
             default_sensor_status=status,
             execute=self.execute,
+            attempts=(restarts or RestartPolicy()).attempts(),
+            restart_failed=restarts is not None,
+            bounds=bounds,
+            freshness_policy=self.served_freshness_policy(),
         )
         if not self.polling_sensor:
             return driven
         names = frozenset(connector.name for connector in connectors)
+        watched = bounds.within_reach(workspace)
         polling = build_kafka_connect_polling_sensor(
             workspace=workspace,
             dagster_kafka_connect_translator=self.translator,
             connector_selector_fn=lambda props: props.name in names,
             name=f"kafka_connect_{identifier(workspace.cluster)}__{identifier(folder)}_status_sensor",
+            event_interval_seconds=self.event_interval_seconds,
             mirror_sources=mirror_sources,
+            max_lag=watched.max_lag,
+            max_dead_letters=watched.max_dead_letters,
         )
         return dg.Definitions.merge(driven, dg.Definitions(sensors=[polling]))

@@ -1,7 +1,7 @@
 """The connectors of a cluster, in YAML."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +21,9 @@ from connect_dagster.orchestration._compat import (
 from connect_dagster.orchestration.asset_decorator import apply_connector, connector_assets
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData
 from connect_dagster.orchestration.checks.state import build_connector_state_checks
+from connect_dagster.orchestration.components.bounded_sinks import BoundedSinks
+from connect_dagster.orchestration.components.polled_connectors import PolledConnectors
+from connect_dagster.orchestration.components.restart_policy import ResolvedRestartPolicy, policy_of
 from connect_dagster.orchestration.components.scaffolders import WorkspaceScaffolder
 from connect_dagster.orchestration.components.translation import (
     ComponentTranslator,
@@ -32,6 +35,7 @@ from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspa
 from connect_dagster.orchestration.definitions import JOB_PREFIX
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
+from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -61,8 +65,11 @@ def _resolve_selector(context: dg.ResolutionContext, model: ByName | ByType) -> 
 
 
 @dg.scaffold_with(WorkspaceScaffolder)
-class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
+class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, BoundedSinks):
     """Loads the connectors of a Kafka Connect cluster, ours or Java's, and their data as assets.
+
+    With ``auto_restart`` a sensor restarts what FAILED. Sinks with a dead letter queue have a check of its growth, and
+    with ``max_lag`` all of them a check of their lag; the polling sensor evaluates both.
 
     The connectors are kept as state, so that definitions load while the cluster is down; ``dg dev`` refreshes it at
     each load, ``dg utils refresh-defs-state`` elsewhere.
@@ -79,6 +86,10 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
                 bootstrap_servers: 127.0.0.1:9092
               connector_selector:
                 by_type: sink
+              auto_restart:
+                max_restarts: 3
+                delay_seconds: 60
+              max_lag: 10000
               translation:
                 group_name: ingest
     """
@@ -91,7 +102,11 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
     data_translation: ResolvedDataTranslation = Field(
         default=None, description="Attributes of the assets of their data."
     )
-    polling_sensor: bool = Field(default=True, description="Whether a sensor reports states, lag and progress.")
+    auto_restart: ResolvedRestartPolicy = Field(
+        default=False,
+        description="Whether a sensor restarts FAILED connectors and tasks; or the number of restarts in a row, and "
+        "the delays between them. Leave out, by `connector_selector`, connectors that another sensor restarts.",
+    )
     mirror_sources: list[ResolvedWorkspace] = Field(
         default=[],
         description="Kafka clusters that MirrorMaker's connectors mirror, each with its alias `kafka_cluster` and "
@@ -182,20 +197,44 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, dg.Model, dg.Resol
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
         """Return the assets and checks of the connectors, and the jobs and the sensor of the cluster."""
         connectors = self._connectors(state_path)
-        sensor = build_kafka_connect_polling_sensor(
+        jobs = build_kafka_connect_jobs(workspace=self.workspace, prefix=self.job_prefix)
+        bounds = self.bounds().within_reach(self.workspace)
+        polling = build_kafka_connect_polling_sensor(
             workspace=self.workspace,
             dagster_kafka_connect_translator=self.translator,
             connector_selector_fn=self.connector_selector,
+            event_interval_seconds=self.event_interval_seconds,
             mirror_sources=self.mirror_sources,
+            max_lag=bounds.max_lag,
+            max_dead_letters=bounds.max_dead_letters,
         )
+        specs = {one.name: self.translator.get_asset_spec(one) for one in connectors}
         return dg.Definitions(
-            assets=connector_assets(self.workspace, connectors, {}, self.translator, self.execute),
-            asset_checks=build_connector_state_checks(
-                workspace=self.workspace, connectors=map(self.translator.get_asset_spec, connectors)
+            assets=connector_assets(
+                self.workspace, connectors, {}, self.translator, self.execute, self.served_freshness_policy()
             ),
-            jobs=build_kafka_connect_jobs(workspace=self.workspace, prefix=self.job_prefix),
-            sensors=[sensor] if self.polling_sensor else [],
+            asset_checks=[
+                *build_connector_state_checks(workspace=self.workspace, connectors=specs.values()),
+                *bounds.checks(self.workspace, connectors, specs),
+            ],
+            jobs=jobs,
+            sensors=[*([polling] if self.polling_sensor else []), *self._restart_sensors(jobs)],
         )
+
+    def _restart_sensors(self, jobs: Sequence[dg.JobDefinition]) -> list[dg.SensorDefinition]:
+        if (policy := policy_of(self.auto_restart)) is None:
+            return []
+        attempts = policy.attempts()
+        return [
+            build_kafka_connect_auto_restart_sensor(
+                workspace=self.workspace,
+                jobs=jobs,
+                connector_selector_fn=self.connector_selector,
+                max_restarts=attempts.most,
+                back_off=attempts.back_off,
+                dagster_kafka_connect_translator=self.translator,
+            )
+        ]
 
     def _fetch(self) -> KafkaConnectWorkspaceData:
         with self.workspace.initialized() as ready:

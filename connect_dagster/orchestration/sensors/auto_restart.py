@@ -5,7 +5,7 @@ the same time.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 from dagster import AssetObservation
@@ -16,6 +16,7 @@ from connect_dagster.client.plugin_secrets import with_secret_keys
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.orchestration.assets.keys import identifier
+from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import live_props
 from connect_dagster.orchestration.failures import listed
@@ -53,7 +54,7 @@ def build_kafka_connect_auto_restart_sensor(
     *,
     workspace: KafkaConnectWorkspace,
     jobs: Sequence[dg.JobDefinition],
-    connector_selector_fn: Callable[[Connector], bool] = lambda _: True,
+    connector_selector_fn: ConnectorSelectorFn | None = None,
     max_restarts: int = 5,
     back_off: BackOff = RESTARTS,
     minimum_interval_seconds: int = 30,
@@ -67,7 +68,7 @@ def build_kafka_connect_auto_restart_sensor(
     Args:
         workspace (KafkaConnectWorkspace): The Connect cluster.
         jobs (Sequence[JobDefinition]): The jobs of :func:`build_kafka_connect_jobs` for this cluster.
-        connector_selector_fn (Callable[[Connector], bool]): Selects the connectors to restart. Defaults to all.
+        connector_selector_fn (Optional[ConnectorSelectorFn]): Selects the connectors to restart. Defaults to all.
         max_restarts (int): Attempts in a row before it gives up on a connector, with one observation of its asset.
         back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min, and a new count after
             10 min without failure.
@@ -112,10 +113,14 @@ def build_kafka_connect_auto_restart_sensor(
                 found = client.connectors()
                 # Traces of connectors given up may quote keys that only the plugin defines as secret.
                 found |= with_secret_keys(client, {name: one for name, one in found.items() if one.status.traces()})
-                chosen = {name: connector for name, connector in found.items() if connector_selector_fn(connector)}
-                keys = {name: translator.get_asset_spec(live_props(ready, one)).key for name, one in chosen.items()}
+                props = {name: live_props(ready, connector) for name, connector in found.items()}
         except KafkaConnectError as error:
             return dg.SkipReason(str(error))
+        chosen = {
+            name: found[name]
+            for name, one in props.items()
+            if connector_selector_fn is None or connector_selector_fn(one)
+        }
         cursor = AutoRestartCursor.read(context.cursor)
         now = time.time()
         history = RunHistory(context.instance, {CLUSTER_TAG: workspace.cluster, AUTO_RESTART_TAG: "true"}, now)
@@ -124,7 +129,10 @@ def build_kafka_connect_auto_restart_sensor(
         tick = RestartTick(cursor.connectors, policy, now)
         for name, connector in chosen.items():
             tick.observe(name, connector)
-        events = [tick.event(keys[name], chosen[name]) for name in tick.names_at(Decision.GIVE_UP)]
+        events = [
+            tick.event(translator.get_asset_spec(props[name]).key, chosen[name])
+            for name in tick.names_at(Decision.GIVE_UP)
+        ]
         for event in events:
             context.log.error(str(event.description))
         due = tick.names_at(Decision.TRY)

@@ -47,6 +47,7 @@ def build_connector_sensor(
     jobs: Sequence[dg.JobDefinition],
     max_attempts: int = 5,
     back_off: BackOff = RESTARTS,
+    restart_failed: bool = True,
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
@@ -74,6 +75,7 @@ def build_connector_sensor(
         max_attempts (int): Attempts in a row at a correction, or a restart, before the sensor gives up.
         back_off (BackOff): Seconds between attempts. Defaults to 30 s, doubled up to 10 min; the count resets after
             10 min without failure.
+        restart_failed (bool): Whether FAILED parts are restarted. Defaults to True.
         minimum_interval_seconds (int): Seconds between two ticks. Defaults to 30.
         default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the key of the connector's
@@ -101,6 +103,7 @@ def build_connector_sensor(
     """
     apply_job, restart_job = job_with(APPLY_OP, jobs), job_with(RESTART_OP, jobs)
     policy = AttemptPolicy(max_attempts, back_off)
+    restarts = ", and restarts FAILED parts" if restart_failed else ""
     translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
     key = translator.get_asset_spec(declared_props(workspace, spec)).key
 
@@ -109,7 +112,7 @@ def build_connector_sensor(
         jobs=[apply_job, restart_job],
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"Keeps connector `{spec.name}` as it is declared, and restarts FAILED parts.",
+        description=f"Keeps connector `{spec.name}` as it is declared{restarts}.",
     )
     def connector_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         try:
@@ -124,12 +127,13 @@ def build_connector_sensor(
         cursor = ConnectorSensorCursor.read(context.cursor).declaring(spec.state, config)
         observation = Observation(spec.state, config, live, cursor)
         tags = {CLUSTER_TAG: workspace.cluster, CONNECTOR_TAG: spec.name}
-        if observation.drift is None:
-            return _result(reconcile(observation, policy, now).cursor, skip_reason=observation.message())
+        outcome = reconcile(observation, policy, now, restart_failed=restart_failed)
+        if outcome.decision is Decision.NOTHING:
+            why = "" if outcome.drift is None else f"; {_why(outcome)}, and is not restarted by this sensor"
+            return _result(outcome.cursor, skip_reason=f"{observation.message()}{why}")
         history = RunHistory(context.instance, tags, now)
         if run := history.under_way:
             return _result(cursor, skip_reason=f"{observation.message()}; run {run} is in progress")
-        outcome = reconcile(observation, policy, now)
         if outcome.decision is Decision.TRY:
             number = history.next_number(cursor.launches)
             job = restart_job if outcome.drift is Drift.FAILED else apply_job

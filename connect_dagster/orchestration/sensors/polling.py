@@ -32,6 +32,8 @@ from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetad
 from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator, config_version
 from connect_dagster.orchestration.assets.workspace_data import live_props
+from connect_dagster.orchestration.checks.connector_checks import require_brokers
+from connect_dagster.orchestration.checks.sink_bounds import UNBOUNDED, SinkBounds
 from connect_dagster.orchestration.checks.state import state_evaluation
 from connect_dagster.orchestration.cluster import brokers_by_alias, check_sources
 from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
@@ -40,6 +42,7 @@ from connect_dagster.orchestration.observations.snapshot import ConnectorSnapsho
 from connect_dagster.orchestration.observations.topic_columns import SchemaRegistryError, registered_columns
 from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
+from connect_dagster.orchestration.sensors.sink_evaluations import CheckMemory, SinkEvaluations
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 # When columns are asked for no more, as Dagster ends a tick after a minute; one such request takes this long.
@@ -61,6 +64,7 @@ class ConnectorMemory(BaseModel):
         state_hash: Hash of states and configuration it was observed with.
         materialized_at: When its outputs were last materialised.
         materialized_version: Hash of the offsets they were materialised with.
+        checks: Last evaluations of its checks, by name.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -70,6 +74,7 @@ class ConnectorMemory(BaseModel):
     state_hash: str = ""
     materialized_at: float = 0.0
     materialized_version: str = ""
+    checks: dict[str, CheckMemory] = Field(default={})
 
 
 class KafkaConnectPollingSensorCursor(SensorCursor):
@@ -94,6 +99,8 @@ def build_kafka_connect_polling_sensor(
     event_interval_seconds: int = EVENT_INTERVAL_SECONDS,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     mirror_sources: Sequence[KafkaConnectWorkspace] = (),
+    max_lag: int | None = None,
+    max_dead_letters: int | None = None,
 ) -> dg.SensorDefinition:
     """Create a sensor that polls a Connect cluster and reports its connectors and their progress.
 
@@ -113,12 +120,17 @@ def build_kafka_connect_polling_sensor(
         default_status (DefaultSensorStatus): Whether it runs at first. Defaults to RUNNING.
         mirror_sources (Sequence[KafkaConnectWorkspace]): The clusters that MirrorMaker's connectors mirror, each with
             ``kafka_cluster`` and ``bootstrap_servers``; with them the lag of mirrored topics is reported.
+        max_lag (Optional[int]): Bound of :func:`build_connector_lag_checks`: with it the sensor evaluates that check
+            of each sink, at once when it starts to fail, and otherwise every ``event_interval_seconds``.
+        max_dead_letters (Optional[int]): Bound ``max_growth`` of :func:`build_dead_letter_checks`, whose check is
+            evaluated in the same way.
 
     Returns:
         SensorDefinition: The sensor.
 
     Raises:
-        DagsterInvalidDefinitionError: One of ``mirror_sources`` has no alias or no brokers.
+        DagsterInvalidDefinitionError: One of ``mirror_sources`` has no alias or no brokers, or a bound is given and
+            the workspace has no ``bootstrap_servers``.
 
     Examples:
         .. code-block:: python
@@ -130,6 +142,9 @@ def build_kafka_connect_polling_sensor(
             defs = dg.Definitions(sensors=[build_kafka_connect_polling_sensor(workspace=workspace)])
     """
     check_sources(mirror_sources)
+    bounds = SinkBounds(max_lag, max_dead_letters)
+    if bounds != UNBOUNDED:
+        require_brokers(workspace, "sinks")
     translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
 
     @dg.sensor(
@@ -143,7 +158,7 @@ def build_kafka_connect_polling_sensor(
         try:
             with workspace.initialized() as ready:
                 sources = brokers_by_alias(mirror_sources)
-                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds, sources)
+                tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds, sources, bounds)
                 events = list(tick.events(connector_selector_fn))
         except KafkaConnectError as error:
             return dg.SkipReason(str(error))
@@ -168,6 +183,7 @@ class PollingTick:
         cursor: The cursor of the last tick.
         event_interval: Seconds between two events of an asset that did not change.
         sources: Kafka clusters that connectors mirror, by their aliases.
+        bounds: Bounds of sinks, whose checks are evaluated.
     """
 
     def __init__(
@@ -178,6 +194,7 @@ class PollingTick:
         cursor: KafkaConnectPollingSensorCursor,
         event_interval: float,
         sources: Mapping[str, Brokers] | None = None,
+        bounds: SinkBounds = UNBOUNDED,
     ) -> None:
         self.cursor = cursor
         self.polled = 0
@@ -187,6 +204,7 @@ class PollingTick:
         self._event_interval = event_interval
         self._columns_until = time.monotonic() + COLUMNS_UNTIL_SECONDS
         self._poll = ConnectorPoll(workspace, sources)
+        self._evaluations = SinkEvaluations(bounds, instance, event_interval)
 
     @property
     def warnings(self) -> list[str]:
@@ -217,14 +235,17 @@ class PollingTick:
         mark = ConnectorMark.of(snapshot, now, memory.mark)
         news: dict[str, Any] = {"mark": mark}
         state_hash = _state_hash(snapshot.connector)
+        key = self._translator.get_asset_spec(live_props(self._workspace, snapshot.connector)).key
         if state_hash != memory.state_hash or now - memory.observed_at >= self._event_interval:
             trend = ConnectorTrend.between(memory.mark, mark)
-            key = self._translator.get_asset_spec(live_props(self._workspace, snapshot.connector)).key
             metadata = observation_metadata(snapshot, self._workspace.url, trend=trend, generation=generation)
             yield AssetObservation(key, metadata=metadata)
             if state_hash != memory.state_hash:
                 yield state_evaluation(key, snapshot.connector)
             news |= {"observed_at": now, "state_hash": state_hash}
+        due = self._evaluations.due(key, snapshot, memory.checks, now)
+        yield from (evaluation for evaluation, _ in due.values())
+        news["checks"] = memory.checks | {name: kept for name, (_, kept) in due.items()}
         # Offsets that cannot be read now are reported later: an event has offsets that were read.
         advanced = snapshot.offsets is not None and mark.offsets_version not in ("", memory.materialized_version)
         if advanced and now - memory.materialized_at >= self._event_interval:

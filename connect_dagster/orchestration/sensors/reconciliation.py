@@ -6,7 +6,8 @@ or STOPPED against its declaration was moved by a user and keeps that state, als
 changed declaration of the state applies again. A connector that is missing, as after the loss of a standalone worker,
 is created again in its last state; to delete it, remove it from the code.
 
-FAILED parts are restarted in a connector whose target state is RUNNING; nothing else is restarted.
+FAILED parts are restarted in a connector whose target state is RUNNING, unless that is switched off; nothing else is
+restarted.
 
 A configuration that another writer changes back after each correction is left to that writer after some of them, until
 the declaration changes or the writer sets something new. A connector that is missing is created again every time: a
@@ -167,13 +168,16 @@ class Reconciliation:
         return self.drift is Drift.CONFIG and self.cursor.contest.lost
 
 
-def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Reconciliation:
+def reconcile(
+    observation: Observation, policy: AttemptPolicy, now: float, *, restart_failed: bool = True
+) -> Reconciliation:
     """Return the decision about a connector.
 
     Args:
         observation: Of the connector.
         policy: Attempts and delays, for corrections and restarts each.
         now: Epoch seconds.
+        restart_failed: Whether FAILED parts are restarted.
     """
     cursor, drift = observation.cursor, observation.drift
     contest = _contest(observation, policy.most, now)
@@ -181,6 +185,8 @@ def reconcile(observation: Observation, policy: AttemptPolicy, now: float) -> Re
     decision, corrections, restarts = Decision.NOTHING, Attempts(), cursor.restarts
     if drift is None:
         restarts = policy.when_healthy(restarts, now)
+    elif drift is Drift.FAILED and not restart_failed:
+        restarts = Attempts()
     elif drift is Drift.FAILED:
         decision, restarts = policy.when_unhealthy(restarts, now)
     elif drift is Drift.CONFIG and contest.lost:
