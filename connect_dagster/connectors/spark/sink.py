@@ -7,9 +7,22 @@
     options.path=/data/orders
     partition.by=day
 
+With ``flush.size``, ``rotate.bytes`` or ``rotate.interval.ms`` batches do not matter: files have the asked size or
+interval, below a folder of their topic, and each record is in one of them.
+
+    name=orders-files
+    connector.class=SparkSink
+    topics=orders
+    format=parquet
+    options.path=/data
+    flush.size=1000000
+    rotate.interval.ms=3600000
+    partitioner.class=hourly
+
 A value that is a struct gives its fields as columns, any other one the column ``value``; schemaless values are JSON
 text. Records without a value are left out: a table has no row for them. A batch is written whole before its offsets are
-committed, so each record arrives at least once; with ``exactly.once`` a Delta table itself knows what it has.
+committed, so each record arrives at least once; with ``exactly.once`` a Delta table itself knows what it has, and files
+that end by such options have names by which they are replaced.
 """
 
 from __future__ import annotations
@@ -24,8 +37,14 @@ from pydantic import model_validator
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
+from connect_dagster.connectors.object_store.options import RotationOptions, known_extractor, known_zone
+from connect_dagster.connectors.object_store.partitioners import Extractor
+from connect_dagster.connectors.object_store.record_files import RecordFiles
+from connect_dagster.connectors.object_store.settings import FileSettings
+from connect_dagster.connectors.object_store.store_urls import store_of
+from connect_dagster.connectors.spark import rotated_files
 from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.config import ConfigDef, Importance, config_key, non_empty_string, one_of
+from connect_dagster.plugin.config import Importance, at_least, config_key, non_empty_string, one_of
 from connect_dagster.plugin.connector import Properties, SinkConnector, SinkTask
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
@@ -44,7 +63,12 @@ def _check_record_columns(name: str, value: Sequence[str]) -> None:
             raise ConfigError.invalid(name, one, f"String must be one of: {', '.join(_PLACES)}")
 
 
-class SparkSinkConfig(ConfigDef):
+def _one_or_more(name: str, value: int | None) -> None:
+    if value is not None:
+        at_least(1)(name, value)
+
+
+class SparkSinkConfig(RotationOptions):
     """Configuration of the sink; ``options.<name>`` goes to the format as ``<name>``."""
 
     format: str = config_key(
@@ -91,6 +115,34 @@ class SparkSinkConfig(ConfigDef):
         default=False,
         doc="For the format delta: keep the offset of each partition in the table, and continue from it.",
     )
+    timestamp_extractor: str = config_key(
+        "timestamp.extractor",
+        default=Extractor.RECORD.value,
+        validator=known_extractor,
+        doc="Time of a record: Record (its timestamp in Kafka), RecordField (timestamp.field) or Wallclock.",
+    )
+    locale: str = config_key("locale", default="en", doc="Language of names of months and days in directories.")
+    timezone: str = config_key(
+        "timezone",
+        default="UTC",
+        validator=known_zone,
+        doc="Time zone of directories and of rotate.schedule.interval.ms, such as Europe/Paris or +02:00.",
+    )
+    flush_size: int | None = config_key(
+        "flush.size",
+        default=None,
+        importance=Importance.HIGH,
+        validator=_one_or_more,
+        doc="Records of a Kafka partition after which its files end. Left out, and without rotate.*, each batch is "
+        "written by itself.",
+    )
+
+    @property
+    def ends_files(self) -> bool:
+        """Return whether options say where files end, in place of the batches."""
+        return self.flush_size is not None or any(
+            value > 0 for value in (self.rotate_interval_ms, self.rotate_schedule_interval_ms, self.rotate_bytes)
+        )
 
     @model_validator(mode="after")
     def _somewhere_and_once_where_possible(self) -> Self:
@@ -100,19 +152,51 @@ class SparkSinkConfig(ConfigDef):
         if self.exactly_once and (self.format != "delta" or self.table_name or self.mode != "append"):
             reason = "Only appending to a Delta table by its path (format=delta, options.path) can be that"
             raise ConfigError.invalid("exactly.once", self.exactly_once, reason)
+        if self.ends_files:
+            self._check_files()
         return self
+
+    def _check_files(self) -> None:
+        """Refuse what files that end by options cannot be."""
+        if self.format.lower() not in rotated_files.FORMATS:
+            reason = f"Files that end by flush.size or rotate.* are one of: {', '.join(rotated_files.FORMATS)}"
+            raise ConfigError.invalid("format", self.format, reason)
+        unfit = {
+            "table": (self.table_name, "Files that end by flush.size or rotate.* are in options.path"),
+            "mode": (self.mode if self.mode == _OVERWRITE else None, "Such files are never replaced by later ones"),
+            "exactly.once": (self.exactly_once or None, "Files with flush.size or rotate.* have each record once"),
+            "partition.by": (self.partition_by or None, "Their directories come from partitioner.class"),
+        }
+        for name, (value, reason) in unfit.items():
+            if value:
+                raise ConfigError.invalid(name, value, reason)
+        self.file_settings()
+        store_of(self.path or "")
+
+    def file_settings(self) -> FileSettings:
+        """Return the settings of files that end by options. Raises ConfigError: one of them is wrong."""
+        columns = {f"{self.record_columns_prefix}{part}": part for part in self.record_columns}
+        options = {name: value for name, value in self.with_prefix(OPTIONS).items() if name != "path"}
+        return rotated_files.file_settings(self, self.format, self.flush_size, options, columns)
 
 
 class SparkSinkTask(SinkTask):
-    """Write a batch with one Spark job for each schema in it, or for each partition in exactly-once writes."""
+    """Write a batch with one Spark job for each schema in it, or for each partition in exactly-once writes.
+
+    Files that end by options are written by one job for each schema in them.
+    """
 
     needs_headers = False
+    _files: RecordFiles | None = None
 
     def start(self, config: Properties) -> None:
         """Take the configuration."""
         self._config = SparkSinkConfig.parse(config)
         self._options = self._config.with_prefix(OPTIONS)
         self._schemaless = False
+        if self._config.ends_files:
+            settings, reporter = self._config.file_settings(), self.context.errant_record_reporter
+            self._files = rotated_files.record_files(self.context.spark, settings, self._config.path or "", reporter)
         self._delta = (
             DeltaTransactions(self.context.spark, self._options["path"], config["name"])
             if self._config.exactly_once
@@ -125,7 +209,11 @@ class SparkSinkTask(SinkTask):
             self.context.offset(known)
 
     def put(self, batch: SinkBatch) -> None:
-        """Write all records."""
+        """Write all records, or those whose files have ended."""
+        if self._files is not None:
+            if self._files.put(batch):
+                self.context.request_commit()
+            return
         frames = [frame for frame in batch if self._has_rows(frame)]
         if self._delta is not None:
             for part, options in self._delta.parts(frames):
@@ -136,8 +224,19 @@ class SparkSinkTask(SinkTask):
             for frame in frames:
                 self._write(self._rows(frame), {})
 
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Return the offsets after records in complete files."""
+        return offsets if self._files is None else self._files.committable(offsets)
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        """Forget open files: their records are read again."""
+        if self._files is not None:
+            self._files.close(partitions)
+
     def stop(self) -> None:
-        """Do nothing: no state stays open between batches."""
+        """Delete the records of open files from the worker's disk."""
+        if (files := self._files) is not None:
+            files.stop()
 
     def _has_rows(self, frame: SinkFrame) -> bool:
         """Return whether to write a frame: tombstones are separate frames without columns."""

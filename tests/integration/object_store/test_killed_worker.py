@@ -1,0 +1,126 @@
+"""Workers that are killed while files are written: each record is in one file, and files are as the options ask."""
+
+import datetime as dt
+import random
+from collections.abc import Sequence, Set
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.conftest import Broker
+from tests.integration.object_store.file_batches import lines
+from tests.integration.sink.kafka_topics import Topics
+from tests.integration.sink.running_sink import STRING
+from tests.integration.worker_process import WorkerProcess, write_properties
+
+MIDNIGHT = round(dt.datetime(2026, 3, 1, tzinfo=dt.UTC).timestamp() * 1000)
+HOUR = 3_600_000
+PARTITIONS = 2
+FLUSH_SIZE = 250
+
+
+class Day:
+    """The records of a day in a topic, numbered, as many in each part of the day."""
+
+    def __init__(self, bootstrap: str, topic: str, count: int, parts: int) -> None:
+        self._producer = Producer({"bootstrap.servers": bootstrap})
+        self._topic, self._count, self._parts = topic, count, parts
+        self.partition_values: list[list[tuple[int, int]]] = [[] for _ in range(PARTITIONS)]
+
+    def produce(self, part: int) -> None:
+        """Produce the records of a part of the day."""
+        for number in range(part * self._count // self._parts, (part + 1) * self._count // self._parts):
+            self._send(number, MIDNIGHT + number * 24 * HOUR // self._count, number % PARTITIONS)
+        assert self._producer.flush(30) == 0
+
+    def end(self) -> None:
+        """Produce a record of the next day, which ends the files of the last hour."""
+        for partition in range(PARTITIONS):
+            self._send(self._count + partition, MIDNIGHT + 25 * HOUR, partition)
+            self.partition_values[partition].pop()
+        assert self._producer.flush(30) == 0
+
+    def _send(self, number: int, time: int, partition: int) -> None:
+        self._producer.produce(self._topic, str(number).encode(), partition=partition, timestamp=time)
+        self.partition_values[partition].append((number, time))
+
+    def files(self) -> dict[str, list[dict[str, str]]]:
+        """Return the files that the options ask for: of an hour, with a bounded number of records."""
+        found: dict[str, list[dict[str, str]]] = {}
+        for partition, values in enumerate(self.partition_values):
+            name, hour = "", -1
+            for offset, (number, time) in enumerate(values):
+                this_hour = (time - MIDNIGHT) // HOUR
+                if this_hour != hour or len(found[name]) == FLUSH_SIZE:
+                    hour = this_hour
+                    directory = f"{self._topic}/year=2026/month=03/day=01/hour={hour:02}"
+                    name = f"{directory}/{self._topic}+{partition}+{offset:010}.json"
+                    found[name] = []
+                found[name].append({"value": str(number)})
+        return found
+
+
+def run(broker: Broker, topic: str, workdir: Path, *, kills: int, count: int) -> None:
+    """Produce a day in parts, and kill the worker after a file or more of each; then compare all files."""
+    name, folder = f"{topic}-sink", workdir / "files"
+    Topics(broker.bootstrap_servers).create(topic, PARTITIONS)
+    day, draw = Day(broker.bootstrap_servers, topic, count, kills + 1), random.Random(kills)
+    config = {
+        "name": name,
+        "connector.class": "SparkSink",
+        "topics": topic,
+        "format": "json",
+        "options.path": str(folder),
+        "flush.size": str(FLUSH_SIZE),
+        "rotate.interval.ms": str(HOUR),
+        "partitioner.class": "hourly",
+        "consumer.override.max.poll.records": "600",
+    }
+    connector = write_properties(workdir / "sink.properties", config)
+    props = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "key.converter": STRING,
+        "value.converter": STRING,
+        "connector.client.config.override.policy": "All",
+        "consumer.auto.offset.reset": "earliest",
+    }
+    for part in range(kills):
+        day.produce(part)
+        before = set(_names(folder))
+        with WorkerProcess(props, [connector], workdir) as worker:
+            more = draw.randrange(1, 4)
+            _wait_for_files(worker, folder, before, more)
+            worker.kill()
+    day.produce(kills)
+    day.end()
+    expected = day.files()
+    with WorkerProcess(props, [connector], workdir) as worker:
+        worker.wait_until(lambda: len(_names(folder)) >= len(expected), "write all files", 180)
+        Topics(broker.bootstrap_servers).await_committed(
+            f"connect-{name}", topic, {one: len(values) for one, values in enumerate(day.partition_values)}, 60
+        )
+    hidden = [path for path in folder.rglob(".*.tmp") if path.is_file()]
+    assert len(hidden) <= kills
+    for path in hidden:
+        path.unlink()
+    assert lines(folder) == expected
+
+
+def _wait_for_files(worker: WorkerProcess, folder: Path, before: Set[Path], more: int) -> None:
+    worker.wait_until(lambda: len(set(_names(folder)) - before) >= more, "write further files", 120)
+
+
+def _names(folder: Path) -> Sequence[Path]:
+    return list(folder.rglob("*+*+*.json"))
+
+
+@pytest.mark.timeout(400)
+def test_a_worker_that_is_killed_once(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+    run(broker, f"{topic_prefix}t", tmp_path, kills=1, count=12_000)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1800)
+def test_a_day_of_records_and_twenty_kills(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+    run(broker, f"{topic_prefix}t", tmp_path, kills=20, count=100_000)
