@@ -22,6 +22,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.client_logs import client_logger
+from connect_dagster.kafka.client_statistics import StatisticsCollector, StatisticsListener
 from connect_dagster.kafka.epoch_timestamps import EpochTimestamps
 from connect_dagster.kafka.librdkafka import Rebootstrap, library
 from connect_dagster.kafka.librdkafka_structs import (
@@ -55,7 +56,7 @@ _ROWS = 10_000
 _FULL_MILLISECONDS = 10
 _PRODUCER = 0
 _PARTITION_IN_MESSAGE = 0x8
-_EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR, _EVENT_TOKEN = 0x1, 0x4, 0x8, 0x100
+_EVENT_DELIVERY, _EVENT_LOG, _EVENT_ERROR, _EVENT_STATISTICS, _EVENT_TOKEN = 0x1, 0x4, 0x8, 0x40, 0x100
 _PURGE_QUEUE, _PURGE_IN_FLIGHT = 0x1, 0x2
 _INVALID_VALUE = -1
 _ERROR_BYTES = 512
@@ -101,6 +102,7 @@ class ColumnProducer:
             ``None`` where nobody asks for these.
         tokens: of a login with OAUTHBEARER.
         keeps_epoch: whether tables may have timestamp 0.
+        listener: takes statistics, where the settings ask for them.
 
     Raises:
         OSError: the library was not found.
@@ -118,6 +120,7 @@ class ColumnProducer:
         relay: SaslRelay | None = None,
         *,
         keeps_epoch: bool = False,
+        listener: StatisticsListener | None = None,
     ) -> None:
         self._library = library()
         self._relay = relay
@@ -126,6 +129,7 @@ class ColumnProducer:
         self._on_failed = on_failed
         self._on_error = on_error
         self._on_delivered = on_delivered
+        self._listener = listener
         self._tokens = tokens
         self._logger = client_logger()
         self._lock = threading.Lock()
@@ -147,7 +151,7 @@ class ColumnProducer:
             if library.conf_set(config, name.encode(), text.encode(), error, _ERROR_BYTES) == _INVALID_VALUE:
                 library.conf_destroy(config)
                 raise ValueError(error.value.decode())
-        library.conf_set_events(config, _EVENT_DELIVERY | _EVENT_LOG | _EVENT_ERROR | _EVENT_TOKEN)
+        library.conf_set_events(config, _EVENT_DELIVERY | _EVENT_LOG | _EVENT_ERROR | _EVENT_STATISTICS | _EVENT_TOKEN)
         if keeps_epoch:
             self._epochs = EpochTimestamps(config)
         handle = library.new(_PRODUCER, config, error, _ERROR_BYTES)
@@ -331,6 +335,8 @@ class ColumnProducer:
             self._on_error(self._error(library.event_error(event), library.event_error_string(event)))
         elif kind == _EVENT_TOKEN and self._tokens is not None:
             self._renew_token(self._tokens)
+        elif kind == _EVENT_STATISTICS and self._listener is not None:
+            self._listener.take(library.event_stats(event).decode())
         elif kind == _EVENT_LOG:
             facility, line, level = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_int()
             if library.event_log(event, *(ctypes.byref(one) for one in (facility, line, level))) == 0:
@@ -406,6 +412,7 @@ class LazyColumnProducer:
         on_error: called with errors that are not of a record.
         on_delivered: called for the records that were delivered, run by run, where the broker has named their offsets;
             ``None`` where nobody asks for these.
+        statistics: of the producer; ``None`` where nobody asks for them.
 
     Attributes:
         obstacle: why records have to be produced one by one.
@@ -418,9 +425,11 @@ class LazyColumnProducer:
         on_failed: Failed,
         on_error: Callable[[KafkaError], None],
         on_delivered: Delivered | None = None,
+        statistics: StatisticsCollector | None = None,
     ) -> None:
         self._settings = settings
         self._extra = extra
+        self._statistics = statistics
         self._callbacks = (on_failed, on_error, on_delivered)
         self._keeps_epoch = False
         self._possible = True
@@ -443,7 +452,11 @@ class LazyColumnProducer:
             login = (client_tokens(self._settings), relay_of(self._settings))
             try:
                 config = {**to_librdkafka(ClientKind.PRODUCER, self._settings), **self._extra}
-                self.opened = ColumnProducer(config, *self._callbacks, *login, keeps_epoch=self._keeps_epoch)
+                config |= {} if self._statistics is None else self._statistics.settings
+                listener = None if self._statistics is None else self._statistics.listener()
+                self.opened = ColumnProducer(
+                    config, *self._callbacks, *login, keeps_epoch=self._keeps_epoch, listener=listener
+                )
             except (OSError, AttributeError, ValueError) as error:
                 self._possible = False
                 self.obstacle = str(error)

@@ -42,6 +42,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "event_error": (_int, _pointer),
     "event_error_string": (_text, _pointer),
     "event_log": (_int, _pointer, _pointer, _pointer, _pointer),
+    "event_stats": (_text, _pointer),
     "event_message_count": (_size, _pointer),
     "event_message_array": (_size, _pointer, _pointer, _size),
     "event_destroy": (None, _pointer),

@@ -9,6 +9,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.errors import ConfigError, ConnectError
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.clients import is_refusal
 from connect_dagster.kafka.column_producer import Delivered, LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP
@@ -47,6 +48,7 @@ class TransactionalProducer:
         settings: producer settings in Java's names, ``transactional.id`` included.
         over: returns whether to give up what waits for the brokers.
         wants_places: whether the offsets of records are asked for.
+        statistics: of the producer; ``None`` where nobody asks for them.
 
     Raises:
         ConfigError: a setting is refused, or librdkafka's library is not there.
@@ -59,6 +61,7 @@ class TransactionalProducer:
         over: Callable[[], bool],
         *,
         wants_places: bool = False,
+        statistics: StatisticsCollector | None = None,
     ) -> None:
         self._id = settings["transactional.id"]
         self._over = over
@@ -72,6 +75,7 @@ class TransactionalProducer:
             self._note_refused,
             lambda error: self._on_error(error),
             (lambda *place: self._on_delivered(*place)) if wants_places else None,
+            statistics,
         )
         try:
             producer = opener.get(keeps_epoch=True)  # the offsets need the compiler anyway

@@ -198,6 +198,7 @@ class TaskBuilder:
                 open_delivery,
                 lambda: self._offsets.open(id.connector, connector_config.originals),
                 wants_receipts,
+                metrics.clients,
             )
             if exactly_once is None
             else ExactlyOnceClients(
@@ -208,6 +209,7 @@ class TaskBuilder:
                 self._transaction_interval(connector_config),
                 wants_receipts,
                 metrics.transaction_committed,
+                metrics.clients,
             )
         )
         return WorkerSourceTask(
@@ -301,6 +303,7 @@ class TaskBuilder:
                 lambda: self._clients.topic_admin(consumer),
                 self._departures,
                 headers=pipeline.reads_headers,
+                statistics=metrics.clients,
             ),
             open_stream=partial(SinkStream, reader),
             on_topics=lambda topics: listeners.topics(id, topics),

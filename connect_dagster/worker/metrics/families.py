@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Value
+from connect_dagster.worker.metrics.clients import CLIENT_GROUPS
 from connect_dagster.worker.metrics.groups import GROUPS
+
+_GROUPS = (*GROUPS, *CLIENT_GROUPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class Family:
 
 def families(readings: Iterable[MetricReading]) -> tuple[Family, ...]:
     """Return readings by name: the worker's groups in the order of the table, then those of plugins."""
-    by_group: dict[_Key, list[MetricReading]] = {_key(group): [] for group in GROUPS}
-    groups = {_key(group): group for group in GROUPS}
+    by_group: dict[_Key, list[MetricReading]] = {_key(group): [] for group in _GROUPS}
+    groups = {_key(group): group for group in _GROUPS}
     for reading in readings:
         key = _key(reading.group)
         groups.setdefault(key, reading.group)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.plugin.metrics import MetricReading, Read, Value
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.samples import Samples, Windows
@@ -59,6 +60,7 @@ class TaskMetrics:
         id: the task.
         windows: how much of the past counts.
         errors: of records.
+        clients: the statistics of the task's Kafka clients.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class TaskMetrics:
         self.id = id
         self.windows = windows
         self.errors = ErrorMetrics(id)
+        self.clients = StatisticsCollector(round(windows.seconds * 1000))
         self._plugins = plugins
         self._of_plugin = PluginMetrics(f"task {id}", windows)
         self._clock = clock

@@ -19,6 +19,7 @@ from connect_dagster.plugin.metrics import MetricReading, Value
 from connect_dagster.plugin.metrics import Metrics as AddedMetrics
 from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
+from connect_dagster.worker.metrics.clients import client_readings
 from connect_dagster.worker.metrics.families import Family, families
 from connect_dagster.worker.metrics.groups import (
     APP_INFO,
@@ -195,6 +196,7 @@ class WorkerMetrics:
                 *(MetricReading(CONNECTOR, (name,), dict(one.texts)) for name, one in connectors.items()),
                 *(reading for task in tasks for reading in task.read(now)),
                 *(reading for one in connectors.values() for reading in one.added.read(now)),
+                *client_readings(statistics for task in tasks for statistics in task.clients.read()),
             ]
         )
 

@@ -23,6 +23,7 @@ from connect_dagster.backoff import Backoff
 from connect_dagster.errors import ConnectError
 from connect_dagster.expressions.java_patterns import matching
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.fetched_records import SKIPPED, WATCHING, FetchedRecords, RecordWatch
 from connect_dagster.kafka.log_offsets import AWAY, LogOffsets, LogRange, is_passing
 from connect_dagster.kafka.offset_reset import OffsetReset, Reset
@@ -111,6 +112,7 @@ class SinkConsumer:
         open_admin: returns a client for the topics' ids.
         departures: removes members of the group that this consumer cannot end itself.
         headers: whether fetched records have headers.
+        statistics: of the client; ``None`` where nobody asks for them.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class SinkConsumer:
         departures: Departures,
         *,
         headers: bool,
+        statistics: StatisticsCollector | None = None,
     ) -> None:
         self._settings = settings
         self._departures = departures
@@ -148,7 +151,8 @@ class SinkConsumer:
         self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
         self._lock = threading.RLock()
         self._closed = False
-        self._consumer: KafkaConsumer = clients.consumer(settings, self._own_settings(settings))
+        callbacks = {} if statistics is None else statistics.callback()
+        self._consumer: KafkaConsumer = clients.consumer(settings, {**self._own_settings(settings), **callbacks})
         self._watch = RecordWatch(self._consumer, self._fetch, headers=headers)
         self._logs = LogOffsets(self._consumer)
         if pattern is None:

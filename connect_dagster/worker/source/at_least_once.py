@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.plugin.frame_columns import RECEIPT
 from connect_dagster.worker.source.delivery import Batch, DeliveryThread
@@ -23,9 +24,17 @@ class AtLeastOnceSender:
         settings: producer settings in Java's names.
         thread: the delivery thread.
         wants_receipts: whether records ask for receipts.
+        statistics: of its producers; ``None`` where nobody asks for them.
     """
 
-    def __init__(self, settings: Settings, thread: DeliveryThread, *, wants_receipts: bool = False) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        thread: DeliveryThread,
+        *,
+        wants_receipts: bool = False,
+        statistics: StatisticsCollector | None = None,
+    ) -> None:
         self._thread = thread
         self._sender = RecordSender(
             settings,
@@ -33,6 +42,7 @@ class AtLeastOnceSender:
             thread.wait,
             partial(thread.note_error, settings.get("client.id", "")),
             places=wants_receipts,
+            statistics=statistics,
         )
 
     def send(self, batch: Batch[Any], encoded: Any) -> None:

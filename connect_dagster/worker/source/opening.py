@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from connect_dagster.errors import ConnectError
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.transactional_producer import TransactionalProducer
 from connect_dagster.storage.kafka_offset_store import TransactionalOffsets
@@ -47,16 +48,20 @@ class AtLeastOnceClients:
         open_delivery: opens the delivery.
         open_offsets: opens the connector's committed offsets.
         wants_receipts: whether records ask for receipts.
+        statistics: of the producers.
     """
 
     settings: Settings
     open_delivery: OpenDelivery
     open_offsets: Callable[[], SourceOffsets]
     wants_receipts: bool
+    statistics: StatisticsCollector | None = None
 
     def open(self, stopping: Callable[[], bool]) -> Opened:
         """Open the delivery, then the offsets. Raises ConnectError."""
-        delivery = self.open_delivery(partial(AtLeastOnceSender, self.settings, wants_receipts=self.wants_receipts))
+        delivery = self.open_delivery(
+            partial(AtLeastOnceSender, self.settings, wants_receipts=self.wants_receipts, statistics=self.statistics)
+        )
         try:
             return delivery, self.open_offsets()
         except BaseException:
@@ -76,6 +81,7 @@ class ExactlyOnceClients:
         interval: seconds after which a transaction ends; ``None`` where its connector alone ends it.
         wants_receipts: whether records ask for receipts.
         committed: called with the number of records of each transaction, and the milliseconds of its commit.
+        statistics: of the producer.
     """
 
     settings: Settings
@@ -85,6 +91,7 @@ class ExactlyOnceClients:
     interval: float | None
     wants_receipts: bool
     committed: Callable[[int, float], None]
+    statistics: StatisticsCollector | None = None
 
     def open(self, stopping: Callable[[], bool]) -> Opened:
         """Fence former tasks out, then open the offsets, which have their last commits, and the delivery.
@@ -97,7 +104,9 @@ class ExactlyOnceClients:
         """
         # A producer that is opened after a stop could fence out that of a later start.
         _until_stopped(self.start.fence, stopping)
-        producer = TransactionalProducer(self.settings, stopping, wants_places=self.wants_receipts)
+        producer = TransactionalProducer(
+            self.settings, stopping, wants_places=self.wants_receipts, statistics=self.statistics
+        )
         try:
             producer.init()
             _until_stopped(self.start.verify, stopping)

@@ -19,6 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.column_producer import LazyColumnProducer
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.librdkafka_structs import has_epoch, suits_columns
@@ -133,6 +134,7 @@ class RecordSender:
         wait: waits for seconds; returns whether to continue.
         on_error: librdkafka's errors that are not of a record.
         places: whether the partitions and offsets of records are asked for.
+        statistics: of its producers; ``None`` where nobody asks for them.
     """
 
     def __init__(
@@ -143,17 +145,19 @@ class RecordSender:
         on_error: Callable[[KafkaError], None],
         *,
         places: bool = False,
+        statistics: StatisticsCollector | None = None,
     ) -> None:
         self._asked_to_give_up = over
         self._has_given_up = False
         self._wait = wait
         # A callback for each record would cost more than sending it.
         extras = {**_PRODUCER_EXTRAS, "delivery.report.only.error": not places}
+        callbacks = {} if statistics is None else statistics.callback()
         self._producer: Producer = clients.producer(
-            settings, {**extras, "on_delivery": self._delivery_failed, "error_cb": on_error}
+            settings, {**extras, "on_delivery": self._delivery_failed, "error_cb": on_error, **callbacks}
         )
         self._columns = LazyColumnProducer(
-            settings, extras, self._row_failed, on_error, self._rows_delivered if places else None
+            settings, extras, self._row_failed, on_error, self._rows_delivered if places else None, statistics
         )
         self._places: Places | None = None
         self._attempt = _Attempt()

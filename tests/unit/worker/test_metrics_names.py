@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from connect_dagster.connectors.mirror.metrics import CHECKPOINTS, PARTITIONS
+from connect_dagster.worker.metrics.clients import CLIENT_GROUPS
 from connect_dagster.worker.metrics.groups import GROUPS
 
 DECISION = Path(__file__).parents[3] / "docs" / "decisions" / "0008-metric-names.md"
 NAMES = {
     f"{group.prefix}_{name}".replace("-", "_")
-    for group in (*GROUPS, PARTITIONS, CHECKPOINTS)
+    for group in (*GROUPS, *CLIENT_GROUPS, PARTITIONS, CHECKPOINTS)
     for name in (*group.numbers, *group.texts)
 }
 
@@ -48,6 +49,8 @@ def test_names_that_dashboards_ask_for(name: str) -> None:
 
 
 def test_names_of_the_documentation() -> None:
-    promised = set(re.findall(r"`(kafka_connect_\w+[a-z])`", DECISION.read_text(encoding="utf-8")))
+    promised = set(
+        re.findall(r"`(kafka_(?:connect|producer|consumer)_\w+[a-z])`", DECISION.read_text(encoding="utf-8"))
+    )
     assert len(promised) > 10
     assert promised - NAMES == set()

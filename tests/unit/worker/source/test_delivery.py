@@ -255,7 +255,9 @@ class Membership:
         self.sent: list[int] = []
         self.dropped = 0
 
-    def sender(self, settings: object, over: Callable[[], bool], *_: object, places: bool) -> "Membership":
+    def sender(
+        self, settings: object, over: Callable[[], bool], *_: object, places: bool, statistics: object
+    ) -> "Membership":
         self.over = over
         return self
 
