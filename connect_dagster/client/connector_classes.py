@@ -20,6 +20,7 @@ from connect_dagster.client.datasets import (
 )
 from connect_dagster.client.jdbc_url import jdbc_database
 from connect_dagster.client.mirror_names import MirrorNames
+from connect_dagster.client.spark_datasets import spark_dataset, spark_system
 from connect_dagster.client.topic_routing import keeps_topics
 
 Config: TypeAlias = Mapping[str, str | None]
@@ -36,11 +37,13 @@ class SourceClass:
         system: Returns the kind of store for a configuration.
         routes: Gives what is read with its topic, from a configuration and topics known to have been written.
         is_state: Returns whether a topic that it writes has records of the connector's own instead of data.
+        is_tabular: Whether files and objects that it reads have columns.
     """
 
     system: Callable[[Config], str | None]
     routes: Callable[[Config, Collection[str]], Iterable[SourceRoute]]
     is_state: Callable[[Config, str], bool] = lambda _, __: False
+    is_tabular: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,12 @@ class SinkClass:
     Attributes:
         system: Returns the kind of store for a configuration.
         landings: Gives what the records of a topic are written to.
+        is_tabular: Whether files and objects that it writes have columns.
     """
 
     system: Callable[[Config], str | None]
     landings: Callable[[Config, str], Iterable[KafkaConnectDatasetProps]]
+    is_tabular: bool = False
 
 
 def listed(text: str | None) -> list[str]:
@@ -65,6 +70,14 @@ def find_class(config: Config) -> SourceClass | SinkClass | None:
     """Return the row for a connector, by the full name of its class, or the simple one, ``Connector`` optional."""
     name = config.get("connector.class") or ""
     return CLASSES.get(name) or CLASSES.get(simple_name(name))
+
+
+def has_columns(config: Config, end: KafkaConnectDatasetProps | None) -> bool:
+    """Return whether data at an end of a connector has columns: tables and topics do, files of some classes."""
+    if isinstance(end, KafkaConnectTableProps | KafkaConnectTopicProps):
+        return True
+    kind = find_class(config)
+    return end is not None and kind is not None and kind.is_tabular
 
 
 def simple_name(connector_class: str) -> str:
@@ -91,6 +104,16 @@ def _file_source(config: Config, _: Collection[str]) -> Iterable[SourceRoute]:
 def _file_sink(config: Config, _: str) -> Iterable[KafkaConnectDatasetProps]:
     if file := config.get("file"):
         yield KafkaConnectFileProps(file)
+
+
+def _spark_source(config: Config, _: Collection[str]) -> Iterable[SourceRoute]:
+    if topic := config.get("topic"):
+        yield spark_dataset(config), topic
+
+
+def _spark_sink(config: Config, _: str) -> Iterable[KafkaConnectDatasetProps]:
+    if dataset := spark_dataset(config):
+        yield dataset
 
 
 def _jdbc_system(config: Config) -> str | None:
@@ -236,6 +259,8 @@ CLASSES: Mapping[str, SourceClass | SinkClass] = {
     "MirrorSource": SourceClass(_always("kafka"), _mirror_source, _is_mirror_state),
     "MirrorCheckpoint": SourceClass(_always("kafka"), _no_routes, _is_mirror_state),
     "MirrorHeartbeat": SourceClass(_always("kafka"), _no_routes, _is_mirror_state),
+    "SparkSource": SourceClass(spark_system, _spark_source, is_tabular=True),
+    "SparkSink": SinkClass(spark_system, _spark_sink, is_tabular=True),
     "IcebergSink": SinkClass(_always("iceberg"), _iceberg_sink),
     "S3Sink": _bucket_sink("s3", "s3.bucket.name", "aws.s3.bucket.name"),
     "AivenKafkaConnectS3Sink": _bucket_sink("s3", "aws.s3.bucket.name", "aws_s3_bucket_name"),

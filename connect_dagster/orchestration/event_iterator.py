@@ -11,14 +11,19 @@ from typing import Any, Self, TypeAlias
 
 import dagster as dg
 from confluent_kafka import KafkaException
-from dagster import AssetKey, AssetMaterialization, AssetObservation, AssetSpec, MaterializeResult, TableSchema
+from dagster import (
+    AssetKey,
+    AssetMaterialization,
+    AssetObservation,
+    AssetSpec,
+    MaterializeResult,
+    TableColumn,
+    TableSchema,
+)
 from pydantic import Field
 
-from connect_dagster.client.datasets import (
-    KafkaConnectDatasetProps,
-    KafkaConnectTableProps,
-    KafkaConnectTopicProps,
-)
+from connect_dagster.client.connector_classes import has_columns
+from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConnectTopicProps
 from connect_dagster.client.operations import GONE, Ask, Wait, ask_and_await
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import Connector, State
@@ -27,6 +32,7 @@ from connect_dagster.orchestration.assets.columns import (
     column_lineage,
     columns_after,
     field_renames,
+    record_columns,
     upstream_of,
 )
 from connect_dagster.orchestration.assets.metadata_sets import NAMESPACE, KafkaConnectMetadataSet
@@ -196,22 +202,26 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         columns = {topic: found for topic in lineage.topics if (found := self._columns(one, topic))}
         for topic, found in columns.items():
             one.add_metadata(one.topic_asset(topic), **TableMetadataSet(column_schema=found))
-        renames = field_renames(one.snapshot.connector.info.config)
+        config = one.snapshot.connector.info.config
+        renames = field_renames(config)
         if renames is None:
             return
         for output in lineage.outputs:
-            upstream = upstream_of(lineage, output)
+            if (upstream := upstream_of(lineage, output)) is None:
+                continue
+            added: list[TableColumn] = []
             match upstream, output:
-                case KafkaConnectTableProps() | KafkaConnectTopicProps(), KafkaConnectTopicProps(topic=to) if (
-                    to in columns
-                ):
+                case _, KafkaConnectTopicProps(topic=to) if to in columns and has_columns(config, upstream):
                     written = columns[to]
-                case KafkaConnectTopicProps(topic=topic), KafkaConnectTableProps() if topic in columns:
-                    written = columns_after(columns[topic], renames)
+                case KafkaConnectTopicProps(topic=topic), _ if topic in columns and has_columns(config, output):
+                    written, added = columns_after(columns[topic], renames), record_columns(config)
                 case _:
                     continue
             source, target = (one.translator.get_asset_spec(end).key for end in (upstream, output))
-            metadata = TableMetadataSet(column_schema=written, column_lineage=column_lineage(written, source, renames))
+            metadata = TableMetadataSet(
+                column_schema=TableSchema([*written.columns, *added]),
+                column_lineage=column_lineage(written, source, renames),
+            )
             one.add_metadata(target, **metadata)
 
     def _columns(self, one: AppliedConnector, topic: str) -> TableSchema | None:

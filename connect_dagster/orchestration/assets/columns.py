@@ -12,7 +12,7 @@ from typing import Any
 
 from dagster import AssetKey, TableColumn, TableColumnConstraints, TableColumnDep, TableColumnLineage, TableSchema
 
-from connect_dagster.client.connector_classes import Config, listed
+from connect_dagster.client.connector_classes import Config, listed, simple_name
 from connect_dagster.client.datasets import KafkaConnectDatasetProps
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.topic_routing import transforms_of
@@ -151,6 +151,9 @@ def _json_type(described: Mapping[str, Any]) -> str:
             return str(described.get("connect.type") or _JSON_TYPES.get(str(kind), kind))
 
 
+_RECORD_TYPES = {"topic": "string", "partition": "int32", "offset": "int64", "timestamp": "Timestamp"}
+_RECORD_PREFIX = "kafka_"
+_UNKNOWN = "any"
 _ROUTERS = frozenset({"RegexRouter", "TimestampRouter"})
 
 
@@ -184,6 +187,18 @@ def columns_after(columns: TableSchema, renames: Mapping[str, str]) -> TableSche
             for column in columns.columns
         ]
     )
+
+
+def record_columns(config: Config) -> list[TableColumn]:
+    """Return the columns that SparkSink adds to those of the value (``record.columns``): they have no upstream."""
+    names = listed(config.get("record.columns"))
+    if not names or simple_name(config.get("connector.class") or "") != "SparkSink":
+        return []
+    prefix = config.get("record.columns.prefix")
+    return [
+        TableColumn(f"{_RECORD_PREFIX if prefix is None else prefix}{name}", _RECORD_TYPES.get(name, _UNKNOWN))
+        for name in names
+    ]
 
 
 def column_lineage(columns: TableSchema, upstream: AssetKey, renames: Mapping[str, str]) -> TableColumnLineage:

@@ -71,12 +71,15 @@ def materialization_metadata(
         now: Time of the poll, in epoch seconds.
     """
     end = snapshot.end_offset(output.topic) if isinstance(output, KafkaConnectTopicProps) else None
+    # Spark's numbers are of a whole connector.
+    is_only_output = snapshot.lineage.outputs == (output,)
     return {
         LAST_UPDATED: MetadataValue.timestamp(now),
         "connector": snapshot.connector.name,
         "offset_total": snapshot.position_of(output),
         **KafkaConnectMetadataSet(offsets_version=snapshot.version_of(output)),
         **_flow_metadata(snapshot, output),
+        **_progress_metadata(snapshot.progress if is_only_output else {}),
     } | ({"end_offset_total": end} if end is not None else {})
 
 

@@ -28,6 +28,7 @@ from tests.shipped_project import wait_until
 from tests.unit.orchestration.assets.test_column_schema import CUSTOMERS, CUSTOMERS_COLUMNS, told
 
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
 SOURCE_CLASS, SINK_CLASS = (f"org.apache.kafka.connect.file.FileStream{end}Connector" for end in ("Source", "Sink"))
 WORKERS: Mapping[str, Callable[[dict[str, str], Path], DistributedProcess | JavaDistributed]] = {
     "ours": DistributedProcess,
@@ -228,3 +229,50 @@ def test_s3_09_a_run_tells_the_columns_of_the_newest_record(cluster: Observed) -
 def _customer() -> bytes:
     payload = {"id": 1, "name": "jyp", "email": "ypjeong@kafka.com", "created": 0, "modified": 1642904785000}
     return json.dumps({"schema": CUSTOMERS, "payload": payload}).encode()
+
+
+@pytest.mark.parametrize("cluster", ["ours"], indirect=True)
+def test_spark_connectors_have_their_folders_materialised_with_numbers(cluster: Observed) -> None:
+    read, written, topic = (cluster.folder / "csv"), (cluster.folder / "parquet"), cluster.name("rows")
+    read.mkdir()
+    (read / "rows.csv").write_text("1,ann\n2,bob\n")
+    json_of = {f"{part}_converter": JSON for part in ("key", "value")}
+    source = cluster.create(
+        "spark-source",
+        connector_class="SparkSource",
+        format="csv",
+        schema="id INT, name STRING",
+        options_path=str(read),
+        checkpoint_location=str(cluster.folder / "checkpoint"),
+        topic=topic,
+        **json_of,
+    )
+    sink = cluster.create(
+        "spark-sink", connector_class="SparkSink", format="parquet", options_path=str(written), topics=topic, **json_of
+    )
+    seen: dict[AssetKey, Mapping[str, Any]] = {}
+
+    def both_materialised() -> bool:
+        cluster.tick()
+        seen.update(cluster.materialized)
+        return file_key(str(written)) in seen and topic_key(topic) in seen
+
+    wait_until(both_materialised, "see the topic and the folder materialised", 120)
+    assert seen[file_key(str(written))]["offset_total"] == 2
+    assert seen[file_key(str(written))]["spark_rows_total"] == 2
+    assert seen[topic_key(topic)]["end_offset_total"] == 2
+    loaded = build_kafka_connect_assets_definitions(workspace=cluster.workspace)
+    defs = dg.Definitions.merge(loaded, dg.Definitions())
+    graph = defs.resolve_asset_graph()
+    line = [file_key(str(read)), connector_key("local", source), topic_key(topic), connector_key("local", sink)]
+    assert [graph.get(key).parent_keys for key in [*line[1:], file_key(str(written))]] == [{key} for key in line]
+    run = defs.resolve_implicit_global_asset_job_def().execute_in_process(
+        instance=cluster.instance, asset_selection=[connector_key("local", sink)]
+    )
+    assert run.success
+    event = cluster.instance.get_latest_materialization_event(file_key(str(written)))
+    assert event is not None
+    assert event.asset_materialization is not None
+    columns = event.asset_materialization.metadata["dagster/column_schema"].value
+    assert isinstance(columns, dg.TableSchema)
+    assert told(columns) == ["id int32?", "name string?"]
