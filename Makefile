@@ -90,6 +90,7 @@ browser: ## have Chromium for the UI tests: installed from the system's packages
 
 network: ## have `ip` for the tests that cut networks: installed in the same way
 	$(call have,ip,iproute2,the tests that cut networks)
+	$(call have,systemd-analyze,systemd,the test of the service)
 
 kerberos: ## have a key distribution centre for the tests with Kerberos: installed in the same way
 	$(call have,kadmin.local,krb5-admin-server krb5-kdc,the tests with Kerberos)
