@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, Producer
 
 from connect_dagster.kafka.librdkafka import handle_of, library_file
 
-PRODUCE = 0
+PRODUCE, INIT_PRODUCER_ID = 0, 22
 _BROKER = 1
 _pointer, _text, _int = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
 

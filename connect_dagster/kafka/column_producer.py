@@ -381,11 +381,10 @@ class ColumnProducer:
                 on_delivered(number, 1, int(message["partition"]), int(message["offset"]))
 
     def _error(self, code: int, text: bytes) -> KafkaError:
-        if code != KafkaError._FATAL:
-            return KafkaError(code, text.decode(errors="replace"))
         cause = ctypes.create_string_buffer(_ERROR_BYTES)
-        code = self._library.fatal_error(self._handle, cause, _ERROR_BYTES)
-        return KafkaError(code, cause.value.decode(errors="replace"), True)
+        if fatal := self._library.fatal_error(self._handle, cause, _ERROR_BYTES):
+            return KafkaError(fatal, cause.value.decode(errors="replace"), True)
+        return KafkaError(code, text.decode(errors="replace"))
 
 
 def _message(address: int | None) -> np.void:

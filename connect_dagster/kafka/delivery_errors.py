@@ -17,6 +17,7 @@ class Fault(Enum):
 
     RECORD = "the record, or another one of the same request, is not accepted whenever it is sent"
     MISSING_TOPIC = "the topic or partition does not exist now; Java's producer waits for it (max.block.ms)"
+    PRODUCER = "the brokers refuse the sequence numbers of an idempotent producer, or idempotence itself"
     OTHER = "the brokers, the rights of the client, or its settings: true for all records"
 
 
@@ -98,10 +99,10 @@ FAULTS: Mapping[int, Fault] = {
     KafkaError._QUEUE_FULL: Fault.OTHER,
     KafkaError._APPLICATION: Fault.OTHER,
     # Idempotence and transactions.
-    KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER: Fault.OTHER,
-    KafkaError.DUPLICATE_SEQUENCE_NUMBER: Fault.OTHER,
-    KafkaError.UNKNOWN_PRODUCER_ID: Fault.OTHER,
-    KafkaError.INVALID_PRODUCER_EPOCH: Fault.OTHER,
+    KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER: Fault.PRODUCER,
+    KafkaError.DUPLICATE_SEQUENCE_NUMBER: Fault.PRODUCER,
+    KafkaError.UNKNOWN_PRODUCER_ID: Fault.PRODUCER,
+    KafkaError.INVALID_PRODUCER_EPOCH: Fault.PRODUCER,
     KafkaError.INVALID_PRODUCER_ID_MAPPING: Fault.OTHER,
     KafkaError.INVALID_TXN_STATE: Fault.OTHER,
     KafkaError.INVALID_TRANSACTION_TIMEOUT: Fault.OTHER,
@@ -114,16 +115,16 @@ FAULTS: Mapping[int, Fault] = {
     KafkaError.PRODUCER_FENCED: Fault.OTHER,
     KafkaError._FENCED: Fault.OTHER,
     KafkaError._GAPLESS_GUARANTEE: Fault.OTHER,
-    KafkaError._INCONSISTENT: Fault.OTHER,
+    KafkaError._INCONSISTENT: Fault.PRODUCER,
     KafkaError._STATE: Fault.OTHER,
     KafkaError._CONFLICT: Fault.OTHER,
     KafkaError._PREV_IN_PROGRESS: Fault.OTHER,
-    KafkaError._FATAL: Fault.OTHER,
+    KafkaError._FATAL: Fault.PRODUCER,
 }
 """Codes of delivery callbacks and of ``Producer.produce`` (Kafka: ``ProduceResponse``)."""
 
 GIVEN_UP = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
-"""Codes of records that this process dropped itself."""
+"""Codes of records that this process dropped itself, or librdkafka after a fatal error of its producer."""
 
 
 def fault_of(error: KafkaError) -> Fault:

@@ -508,7 +508,11 @@ class TopicLog:
     def _serve_producer(self) -> None:
         assert self._producer is not None
         while not self._stopping.is_set():
-            self._producer.poll(_POLL_SECONDS)
+            try:
+                self._producer.poll(_POLL_SECONDS)
+            except KafkaException as fatal:
+                log.warning("The log of topic %s goes on without idempotence: %s", self.topic, fatal)
+                self._producer = clients.producer(self._writing(), {**_PRODUCER, "enable.idempotence": False})
             if len(self._producer) and not self._permitted():
                 # Brokers that come back must not get records that this worker wrote before it lost its membership.
                 self._producer.purge()

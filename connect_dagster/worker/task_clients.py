@@ -48,7 +48,8 @@ class TaskClients:
 
     def dead_letter_producer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:
         """Return the settings of the producer of a task's dead letter queue."""
-        given = self._given("producer", config)
+        own = {"enable.idempotence": "false"}  # nobody needs the order of dead letters
+        given = {**own, **self._given("producer", config)}
         return clients.producer_settings(self._config.bootstrap_servers, f"connector-dlq-producer-{id}", given)
 
     def consumer(self, id: TaskId, config: ConnectorConfig) -> dict[str, str]:

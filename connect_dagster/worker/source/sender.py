@@ -147,21 +147,63 @@ class RecordSender:
         places: bool = False,
         statistics: StatisticsCollector | None = None,
     ) -> None:
+        self._settings = settings
         self._asked_to_give_up = over
         self._has_given_up = False
         self._wait = wait
+        self._on_error = on_error
+        self._fatal: KafkaError | None = None
         # A callback for each record would cost more than sending it.
-        extras = {**_PRODUCER_EXTRAS, "delivery.report.only.error": not places}
-        callbacks = {} if statistics is None else statistics.callback()
-        self._producer: Producer = clients.producer(
-            settings, {**extras, "on_delivery": self._delivery_failed, "error_cb": on_error, **callbacks}
-        )
-        self._columns = LazyColumnProducer(
-            settings, extras, self._row_failed, on_error, self._rows_delivered if places else None, statistics
-        )
+        self._extras = {**_PRODUCER_EXTRAS, "delivery.report.only.error": not places}
+        self._on_delivered = self._rows_delivered if places else None
+        self._statistics = statistics
+        self._producer, self._columns = self._opened()
         self._places: Places | None = None
         self._attempt = _Attempt()
         self._warned_at = -_WARNING_SECONDS
+
+    def _opened(self) -> tuple[Producer, LazyColumnProducer]:
+        statistics = {} if self._statistics is None else self._statistics.callback()
+        callbacks = {"on_delivery": self._delivery_failed, "error_cb": self._note_error, **statistics}
+        return (
+            clients.producer(self._settings, {**self._extras, **callbacks}),
+            LazyColumnProducer(
+                self._settings,
+                self._extras,
+                self._row_failed,
+                self._note_error,
+                self._on_delivered,
+                self._statistics,
+            ),
+        )
+
+    def _served(self, serve: Callable[[], int]) -> int:
+        """Return what ``poll`` or ``flush`` returns, which raise a fatal error instead of calling back."""
+        while True:
+            try:
+                return serve()
+            except KafkaException as error:
+                found: KafkaError = error.args[0]
+                if not found.fatal():
+                    raise
+                self._note_error(found)
+
+    def _note_error(self, error: KafkaError) -> None:
+        if error.fatal():
+            self._fatal = error
+        self._on_error(error)
+
+    def _go_without_idempotence(self) -> None:
+        """Open producers that no broker can refuse for their sequence numbers, after a fatal error of the others."""
+        log.warning(
+            "Client %s goes on without idempotence, and so without the order of records where a broker refuses a "
+            "request: %s",
+            self._settings.get("client.id", ""),
+            self._fatal,
+        )
+        self._settings, self._fatal = {**self._settings, "enable.idempotence": "false"}, None
+        self._columns.close()
+        self._producer, self._columns = self._opened()
 
     def send(self, table: pa.Table, topic: str | None, tolerate: Tolerate, places: Places | None = None) -> bool:
         """Send records; wait until the brokers have all but those that they reject.
@@ -186,6 +228,8 @@ class RecordSender:
         if self._flushed() and attempt.error() is not None:
             self._columns.close()  # the next one looks again for topics that this one did not find
             log.info("Not all records were delivered, some are sent again: %s", attempt.error())
+            if self._fatal is not None:
+                self._go_without_idempotence()
             first = attempt.first_numbers(_records(table, topic))
             for group in _groups(_records(table, topic), first, attempt.rejected):
                 self._send_again(group, tolerate)
@@ -195,7 +239,7 @@ class RecordSender:
 
     def serve(self) -> None:
         """Call callbacks that are due."""
-        self._producer.poll(0)
+        self._served(lambda: self._producer.poll(0))
         if (columns := self._columns.opened) is not None:
             columns.serve()
 
@@ -218,9 +262,12 @@ class RecordSender:
         while (failure := self._try(group)) is not None and not self._over():
             topic, error = failure
             fault = fault_of(error)
-            if fault is Fault.OTHER:
+            if fault is Fault.OTHER or (fault is Fault.PRODUCER and self._fatal is None):
                 raise _failure(error, f"records for topic {topic}")
             if fault is Fault.MISSING_TOPIC and self._waited_for(topic):
+                continue
+            if fault is Fault.PRODUCER:
+                self._go_without_idempotence()
                 continue
             if len(group) > 1:
                 middle = len(group) // 2
@@ -279,7 +326,7 @@ class RecordSender:
             ConnectError: the deliveries of all records would fail.
         """
         attempt = self._attempt
-        while not self._over() and attempt.final is None and self._producer.flush(_POLL_SECONDS):
+        while not self._over() and attempt.final is None and self._served(lambda: self._producer.flush(_POLL_SECONDS)):
             pass
         columns = self._columns.opened
         while columns and not self._over() and attempt.final is None and not columns.flush(_POLL_SECONDS):
@@ -340,7 +387,7 @@ class RecordSender:
                     self._producer.produce(**record, on_delivery=partial(self._reported, number))
                 return None
             except BufferError:  # the queue is full: the brokers are slower than we are
-                self._producer.poll(0.01)
+                self._served(lambda: self._producer.poll(0.01))
             except KafkaException as error:
                 found: KafkaError = error.args[0]
                 return found
@@ -360,8 +407,8 @@ class RecordSender:
         return None
 
     def _row_failed(self, number: int, topic: str, error: KafkaError) -> None:
-        if error.code() not in GIVEN_UP:
-            self._attempt.not_queued(number, topic, error)
+        if (found := self._error_of(error)) is not None:
+            self._attempt.not_queued(number, topic, found)
 
     def _rows_delivered(self, number: int, count: int, partition: int, offset: int) -> None:
         if self._places is not None:
@@ -379,8 +426,14 @@ class RecordSender:
             self._rows_delivered(number, 1, place[1] or 0, offset)
 
     def _delivery_failed(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and error.code() not in GIVEN_UP:
-            self._attempt.not_delivered(message, error)
+        if error is not None and (found := self._error_of(error)) is not None:
+            self._attempt.not_delivered(message, found)
+
+    def _error_of(self, error: KafkaError) -> KafkaError | None:
+        """Return the error of a record that was not delivered; ``None`` of one that this process has dropped."""
+        if error.code() not in GIVEN_UP:
+            return error
+        return None if self._fatal is None else KafkaError(KafkaError._FATAL, self._fatal.str())
 
 
 def _groups(records: Iterator[Record], first: Mapping[str, int], rejected: set[int]) -> Iterator[Sequence[_Numbered]]:

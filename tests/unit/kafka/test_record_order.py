@@ -5,12 +5,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.column_producer import LazyColumnProducer
 from connect_dagster.kafka.settings.java_settings import Settings
-from tests.mock_cluster import PRODUCE, MockCluster, mock_cluster
+from connect_dagster.worker.source.sender import RecordSender
+from tests.mock_cluster import INIT_PRODUCER_ID, PRODUCE, MockCluster, mock_cluster
 
 TOPIC = "lines"
 
@@ -84,3 +85,37 @@ def test_a_producer_is_idempotent_where_its_settings_allow_for_it(overrides: Set
     made = clients.producer_settings("localhost:9092", "p", overrides)
     assert made["enable.idempotence"] == is_idempotent
     clients.producer(made)
+
+
+@pytest.mark.parametrize("size", [3, 2000])
+def test_a_producer_whose_sequence_the_brokers_do_not_know_is_replaced(
+    cluster: MockCluster, size: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else its records would count as delivered: librdkafka drops them after a fatal error."""
+    sender = RecordSender(settings(cluster, {}), lambda: False, lambda _: True, lambda _: None)
+    values = [b"%d" % number for number in range(3 * size)]
+    tables = [pa.table({"value": values[start : start + size]}) for start in range(0, len(values), size)]
+    assert sender.send(tables[0], TOPIC, lambda _: False)
+    cluster.fail_next(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    assert all(sender.send(table, TOPIC, lambda _: False) for table in tables[1:])
+    found = lines(cluster, 3 * size)
+    sender.purge()
+    sender.close()
+    assert found == values
+    assert "Client p goes on without idempotence" in caplog.text
+
+
+@pytest.mark.parametrize("size", [3, 2000])
+def test_a_producer_that_may_not_be_idempotent_is_not(
+    cluster: MockCluster, size: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with brokers before 2.8 that check rights."""
+    for _ in range(2):  # that of tables, and the other
+        cluster.fail_next(INIT_PRODUCER_ID, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    sender = RecordSender(settings(cluster, {}), lambda: False, lambda _: True, lambda _: None)
+    values = [b"%d" % number for number in range(size)]
+    assert sender.send(pa.table({"value": values}), TOPIC, lambda _: False)
+    sender.purge()
+    sender.close()
+    assert lines(cluster, size) == values
+    assert "Client p goes on without idempotence" in caplog.text
