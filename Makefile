@@ -82,7 +82,7 @@ soak: install network ## play 1,000 faults, then run the long tests; a stopped c
 campaign: install network ## play faults that are drawn from a seed (CAMPAIGN="--faults 20 --seed 7", CAMPAIGN=--help)
 	$(BIN)/python -m tests.campaign $(CAMPAIGN)
 
-bench: install ## compare with Java Kafka Connect, OF=mirror with its MirrorMaker, OF=jdbc with databases, OF=cdc with Debezium, OF=transactions with exactly-once sources, on a quiet machine (BENCH="--quick --cells source")
+bench: install ## compare with Java Kafka Connect, OF=mirror with its MirrorMaker, OF=jdbc with databases, OF=cdc with Debezium, OF=transactions with exactly-once sources, OF=records lists of records with frames, on a quiet machine (BENCH="--quick --cells source")
 	$(BIN)/python -m benchmarks$(addprefix .,$(OF)) $(BENCH)
 
 browser: ## have Chromium for the UI tests: installed from the system's packages when missing and root

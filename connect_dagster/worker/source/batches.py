@@ -181,7 +181,12 @@ class SourceBatches:
         Raises:
             DataError: a value does not fit its schema.
         """
-        return batches_of(polled, self._pipeline.header_converter, keep_records=self._keep_records)
+        return batches_of(
+            polled,
+            self._pipeline.header_converter,
+            keep_records=self._keep_records,
+            needs_topic=self._pipeline.needs_topic,
+        )
 
     def planned(self, batch: SourceBatch) -> Planned | PlannedBefore:
         """Return the plan of a batch; call it on the task's thread.

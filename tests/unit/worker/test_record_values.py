@@ -1,18 +1,23 @@
 """Values of single records against their schemas, and the frames made of them."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.records import RecordMetadata, SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
-from connect_dagster.worker.record_frames import NumberedRecords, batches_of, fitting, tables_of
+from connect_dagster.worker import record_values
+from connect_dagster.worker.record_frames import NumberedRecords, batches_of, tables_of
+from connect_dagster.worker.record_values import arrow_array, column_of, fitting
 
 INT = Schema(SchemaType.INT32)
 LOGICAL = {
@@ -100,6 +105,84 @@ def test_maps_keep_their_order() -> None:
     ]
 
 
+def test_usual_values_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole: dict[str, Any] = {
+        "small": 1,
+        "number": None,
+        "kind": "a",
+        "data": b"",
+        "at": datetime(2026, 1, 1, tzinfo=UTC),
+        "price": Decimal("1.50"),
+        "tags": {"a": None},
+        "place": {"zip": 1},
+        "notes": [],
+    }
+    monkeypatch.setattr(record_values, "fitting", None)
+    assert column_of([whole, None], TREE).to_pylist() == [{**whole, "tags": [("a", None)]}, None]
+
+
+TEXT = Schema(SchemaType.STRING, optional=True)
+TREE = Schema(
+    SchemaType.STRUCT,
+    optional=True,
+    fields=(
+        SchemaField("small", Schema(SchemaType.INT8)),
+        SchemaField("number", Schema(SchemaType.FLOAT64, optional=True)),
+        SchemaField("kind", Schema(SchemaType.STRING, default="plain")),
+        SchemaField("data", Schema(SchemaType.BYTES, optional=True)),
+        SchemaField("at", LOGICAL[TIMESTAMP].with_default(datetime(2026, 1, 1, tzinfo=UTC))),
+        SchemaField("price", LOGICAL[DECIMAL]),
+        SchemaField("tags", Schema(SchemaType.MAP, key_schema=STRING_SCHEMA, value_schema=TEXT)),
+        SchemaField("place", Schema(SchemaType.STRUCT, optional=True, fields=(SchemaField("zip", INT),))),
+        SchemaField("notes", Schema(SchemaType.ARRAY, optional=True, value_schema=TEXT)),
+    ),
+)
+USUAL = {
+    "small": st.integers(-128, 127),
+    "price": st.decimals(-1000, 1000, places=2),
+    "tags": st.dictionaries(st.text(max_size=2), st.none() | st.text(max_size=2), max_size=2),
+}
+OTHERS = {
+    "number": st.none() | st.floats(allow_nan=False) | st.integers(-9, 9),
+    "kind": st.none() | st.text(max_size=2),
+    "data": st.none() | st.binary(max_size=2),
+    "at": st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
+    "place": st.none() | st.fixed_dictionaries({"zip": st.integers(0, 9)}),
+    "notes": st.none() | st.lists(st.none() | st.text(max_size=2), max_size=2),
+}
+ODD = {
+    "small": st.integers(-130, 130) | st.booleans(),
+    "price": st.none() | st.floats(0, 1) | st.decimals(0, 1, places=3),
+    "tags": st.none() | st.dictionaries(st.integers(0, 9), st.text(max_size=1), max_size=1),
+    "place": st.fixed_dictionaries({"zap": st.integers(0, 9)}),
+    "nmae": st.none(),
+}
+
+
+@settings(max_examples=200)
+@given(
+    values=st.lists(st.none() | st.fixed_dictionaries(USUAL, optional=OTHERS)),
+    odd=st.fixed_dictionaries({}, optional=ODD),
+)
+def test_values_make_the_same_column_whether_they_are_looked_at_one_by_one(
+    values: list[dict[str, Any] | None], odd: dict[str, Any]
+) -> None:
+    if values and values[-1] is not None:
+        values[-1] |= odd
+
+    def outcome(make: Callable[[], pa.Array]) -> tuple[pa.DataType, list[Any]] | str:
+        try:
+            column = make()
+        except DataError as error:
+            return str(error)
+        column.validate(full=True)
+        return column.type, column.to_pylist()
+
+    found = outcome(lambda: column_of(values, TREE))
+    type = column_of([], TREE).type
+    assert found == outcome(lambda: arrow_array([fitting(value, TREE) for value in values], type))
+
+
 def values_of(*values: Any) -> list[Any]:
     """Return the values of records without schema as they stand in a table."""
     records = [SourceRecord({}, {}, "t", value) for value in values]
@@ -153,3 +236,13 @@ def test_kept_records_get_their_places() -> None:
     assert left_out == (records[1], None)
     assert last == (records[2], RecordMetadata("u", 2, 6, 70))
     assert [record for record, _ in (first, left_out, last)] == records
+
+
+@pytest.mark.parametrize("needs_topic", [True, False])
+@pytest.mark.parametrize("topics", ["aa", "ab"])
+def test_a_list_of_one_topic_has_no_column_for_converters_that_encode_by_topic(topics: str, needs_topic: bool) -> None:
+    records = [SourceRecord({}, {}, topic, 1) for topic in topics]
+    (table,) = tables_of(records, SimpleHeaderConverter(), needs_topic=needs_topic)
+    is_column = topics == "ab" or not needs_topic
+    assert table.topic == (None if is_column else "a")
+    assert ("topic" in table.table.column_names) is is_column
