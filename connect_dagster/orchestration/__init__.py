@@ -73,6 +73,7 @@ from connect_dagster.orchestration.sensors.attempts import BackOff
 from connect_dagster.orchestration.sensors.auto_restart import build_kafka_connect_auto_restart_sensor
 from connect_dagster.orchestration.sensors.connector import build_connector_sensor
 from connect_dagster.orchestration.sensors.polling import build_kafka_connect_polling_sensor
+from connect_dagster.orchestration.topic_assets import build_kafka_topic_assets
 from connect_dagster.orchestration.topic_frames import KafkaPySparkResource
 from connect_dagster.orchestration.workers.assets import build_connect_group_assets, build_worker_asset_spec
 from connect_dagster.orchestration.workers.definitions import build_connect_worker_definitions, numbered_workers
@@ -149,6 +150,7 @@ __all__ = [
     "build_kafka_connect_auto_restart_sensor",
     "build_kafka_connect_jobs",
     "build_kafka_connect_polling_sensor",
+    "build_kafka_topic_assets",
     "build_mirror_config_drift_checks",
     "build_mirror_failover_checks",
     "build_mirror_failover_job",

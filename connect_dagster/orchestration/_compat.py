@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dagster import ComponentLoadContext
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, StateBackedDefinitionsLoader
 from dagster._core.definitions.freshness import TimeWindowFreshnessPolicy
 from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet, TableMetadataSet, UriMetadataSet
@@ -18,6 +19,7 @@ from dagster.components.utils.defs_state import DefsStateConfig, DefsStateConfig
 from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 
 __all__ = [
+    "DATA_VERSION_TAG",
     "DefsStateConfig",
     "DefsStateConfigArgs",
     "NamespacedMetadataSet",

@@ -25,6 +25,7 @@ from connect_dagster.orchestration.event_iterator import (
     KafkaConnectEvent,
 )
 from connect_dagster.orchestration.failures import one_sentence
+from connect_dagster.orchestration.topic_assets import observable_topics
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 Execute: TypeAlias = Callable[
@@ -158,6 +159,8 @@ def connector_assets(
     translator: DagsterKafkaConnectTranslator,
     execute: Execute,
     freshness_policy: dg.FreshnessPolicy | None = None,
+    *,
+    observe_topics: bool = False,
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
     """Return connectors as assets that can be materialised, and external assets for their data.
 
@@ -171,18 +174,28 @@ def connector_assets(
         translator: Makes the assets.
         execute: The function of Materialize.
         freshness_policy: Policy of the data that they write.
+        observe_topics: Whether the topics that they write are observable.
+
+    Raises:
+        DagsterInvalidDefinitionError: Topics are to be observable, and the workspace has no ``bootstrap_servers``.
     """
     specs = asset_graph(connectors, translator, declared=bool(declared), freshness_policy=freshness_policy)
     by_key = {translator.get_asset_spec(props).key: props for props in connectors}
     inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
     topics = {translator.get_asset_spec(data).key for data in inputs}
-    return [
+    applied = [
         _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute)
-        if spec.key in by_key
-        else spec
         for spec in specs
-        if spec.key not in topics or spec.deps
+        if spec.key in by_key
     ]
+    data = [spec for spec in specs if spec.key not in by_key and (spec.key not in topics or spec.deps)]
+    if not observe_topics:
+        return [*applied, *data]
+    outputs = [one for props in connectors for one in props.outputs if isinstance(one, KafkaConnectTopicProps)]
+    written = {translator.get_asset_spec(one).key: one.topic for one in outputs}
+    observed = {written[spec.key]: spec for spec in data if spec.key in written}
+    others = [spec for spec in data if spec.key not in written]
+    return [*applied, *others, *([observable_topics(workspace, observed)] if observed else [])]
 
 
 def _applied(

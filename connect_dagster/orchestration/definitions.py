@@ -33,6 +33,7 @@ def build_connector_definitions(
     max_lag: int | None = None,
     max_dead_letters: int | None = 0,
     freshness_policy: dg.FreshnessPolicy | None = None,
+    observe_topics: bool = False,
 ) -> dg.Definitions:
     """Create the definitions that operate connectors of one cluster.
 
@@ -61,6 +62,8 @@ def build_connector_definitions(
             0.
         freshness_policy (Optional[FreshnessPolicy]): Policy of the data that the connectors write, as far as the
             translator gives it none; it looks at the materialisations of a polling sensor.
+        observe_topics (bool): Whether the topics that the connectors write are observable, as those of
+            :func:`build_kafka_topic_assets`; give the same to the polling sensor. Defaults to False.
 
     Returns:
         Definitions: To be merged with others.
@@ -97,6 +100,7 @@ def build_connector_definitions(
         restart_failed=restart_failed,
         bounds=SinkBounds(max_lag, max_dead_letters),
         freshness_policy=freshness_policy,
+        observe_topics=observe_topics,
     )
     resources = {identifier(connector.name): connector for connector in connectors}
     return dg.Definitions.merge(operations, dg.Definitions(resources=resources))
@@ -115,6 +119,7 @@ def declared_connectors_definitions(
     restart_failed: bool,
     bounds: SinkBounds,
     freshness_policy: dg.FreshnessPolicy | None = None,
+    observe_topics: bool = False,
 ) -> dg.Definitions:
     """Create the definitions of declared connectors; see :func:`build_connector_definitions`.
 
@@ -130,6 +135,7 @@ def declared_connectors_definitions(
         restart_failed: Whether they restart FAILED parts.
         bounds: Bounds of sinks, for their checks.
         freshness_policy: Policy of the data that they write.
+        observe_topics: Whether the topics that they write are observable.
     """
     _check_names(connectors)
     jobs = build_kafka_connect_jobs(
@@ -155,7 +161,9 @@ def declared_connectors_definitions(
     props = [declared_props(workspace, connector) for connector in connectors]
     declared = {connector.name: connector for connector in connectors}
     return dg.Definitions(
-        assets=connector_assets(workspace, props, declared, translator, execute, freshness_policy),
+        assets=connector_assets(
+            workspace, props, declared, translator, execute, freshness_policy, observe_topics=observe_topics
+        ),
         asset_checks=_checks(workspace, connectors, translator, bounds),
         jobs=jobs,
         sensors=sensors,

@@ -125,6 +125,7 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
             restart_failed=restarts is not None,
             bounds=bounds,
             freshness_policy=self.served_freshness_policy(),
+            observe_topics=self.observe_topics,
         )
         if not self.polling_sensor:
             return driven
@@ -139,5 +140,6 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
             mirror_sources=mirror_sources,
             max_lag=watched.max_lag,
             max_dead_letters=watched.max_dead_letters,
+            observe_topics=self.observe_topics,
         )
         return dg.Definitions.merge(driven, dg.Definitions(sensors=[polling]))

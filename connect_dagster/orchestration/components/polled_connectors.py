@@ -24,6 +24,11 @@ class PolledConnectors(dg.Model, dg.Resolvable):
         description="When the data that the connectors write is fresh: `fail_window_minutes` and "
         "`warn_window_minutes`, or `deadline_cron`, `lower_bound_delta_minutes` and `timezone`.",
     )
+    observe_topics: bool = Field(
+        default=False,
+        description="Whether the topics that the connectors write are observable: Observe reads their offsets, sizes "
+        "and newest times. The workspace needs `bootstrap_servers`.",
+    )
 
     def served_freshness_policy(self) -> dg.FreshnessPolicy | None:
         """Return the freshness policy.

@@ -207,11 +207,18 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
             mirror_sources=self.mirror_sources,
             max_lag=bounds.max_lag,
             max_dead_letters=bounds.max_dead_letters,
+            observe_topics=self.observe_topics,
         )
         specs = {one.name: self.translator.get_asset_spec(one) for one in connectors}
         return dg.Definitions(
             assets=connector_assets(
-                self.workspace, connectors, {}, self.translator, self.execute, self.served_freshness_policy()
+                self.workspace,
+                connectors,
+                {},
+                self.translator,
+                self.execute,
+                self.served_freshness_policy(),
+                observe_topics=self.observe_topics,
             ),
             asset_checks=[
                 *build_connector_state_checks(workspace=self.workspace, connectors=specs.values()),

@@ -26,7 +26,7 @@ from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConne
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.kafka.access import Brokers
-from connect_dagster.orchestration._compat import TableMetadataSet
+from connect_dagster.orchestration._compat import DATA_VERSION_TAG, TableMetadataSet
 from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
@@ -40,6 +40,7 @@ from connect_dagster.orchestration.observations.metadata import materialization_
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.topic_columns import SchemaRegistryError, registered_columns
+from connect_dagster.orchestration.observations.topics import TopicReading
 from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.sensors.sink_evaluations import CheckMemory, SinkEvaluations
@@ -101,6 +102,7 @@ def build_kafka_connect_polling_sensor(
     mirror_sources: Sequence[KafkaConnectWorkspace] = (),
     max_lag: int | None = None,
     max_dead_letters: int | None = None,
+    observe_topics: bool = False,
 ) -> dg.SensorDefinition:
     """Create a sensor that polls a Connect cluster and reports its connectors and their progress.
 
@@ -124,6 +126,8 @@ def build_kafka_connect_polling_sensor(
             of each sink, at once when it starts to fail, and otherwise every ``event_interval_seconds``.
         max_dead_letters (Optional[int]): Bound ``max_growth`` of :func:`build_dead_letter_checks`, whose check is
             evaluated in the same way.
+        observe_topics (bool): Whether topics are observable assets. Automation conditions look at the data versions of
+            those, so that materialisations get them too. Defaults to False.
 
     Returns:
         SensorDefinition: The sensor.
@@ -159,6 +163,7 @@ def build_kafka_connect_polling_sensor(
             with workspace.initialized() as ready:
                 sources = brokers_by_alias(mirror_sources)
                 tick = PollingTick(ready, translator, context.instance, cursor, event_interval_seconds, sources, bounds)
+                tick.has_observable_topics = observe_topics
                 events = list(tick.events(connector_selector_fn))
         except KafkaConnectError as error:
             return dg.SkipReason(str(error))
@@ -175,6 +180,9 @@ def build_kafka_connect_polling_sensor(
 
 class PollingTick:
     """One tick: polls the cluster, yields the events, and advances the cursor.
+
+    Attributes:
+        has_observable_topics: Whether topics are observable assets, whose materialisations need data versions.
 
     Args:
         workspace: The cluster, its fields resolved.
@@ -198,6 +206,7 @@ class PollingTick:
     ) -> None:
         self.cursor = cursor
         self.polled = 0
+        self.has_observable_topics = False
         self._workspace = workspace
         self._translator = translator
         self._instance = instance
@@ -263,7 +272,15 @@ class PollingTick:
                 # reset.
                 continue
             columns = self._columns(output, known)
-            yield AssetMaterialization(key, metadata={**materialization_metadata(snapshot, output, now), **columns})
+            metadata = {**materialization_metadata(snapshot, output, now), **columns}
+            yield AssetMaterialization(key, metadata=metadata, tags=self._versions(snapshot, output))
+
+    def _versions(self, snapshot: ConnectorSnapshot, output: KafkaConnectDatasetProps) -> Mapping[str, str]:
+        """Return the tag with the data version of an observable topic, which Observe gives it too."""
+        if not self.has_observable_topics or not isinstance(output, KafkaConnectTopicProps):
+            return {}
+        bounds = {number: edge for (topic, number), edge in (snapshot.bounds or {}).items() if topic == output.topic}
+        return {DATA_VERSION_TAG: TopicReading(bounds).version} if bounds else {}
 
     def _reported(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Mapping[str, Any]]:
         """Return the metadata of the newest materialisations, read at once: a flow may have thousands of topics."""
