@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +32,7 @@ from connect_dagster.orchestration.components.translation import (
     ResolvedDataTranslation,
     ResolvedTranslation,
 )
-from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace
+from connect_dagster.orchestration.components.yaml_values import ResolvedWorkspace, resolved
 from connect_dagster.orchestration.definitions import JOB_PREFIX
 from connect_dagster.orchestration.event_iterator import KafkaConnectApplyConfig, KafkaConnectEvent
 from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
@@ -44,24 +45,27 @@ log = logging.getLogger(__name__)
 ConnectorSelector = Callable[[KafkaConnectConnectorProps], bool]
 
 
-class ByName(dg.Model):
-    """Connectors selected by name."""
+class ConnectorSelection(dg.Model):
+    """Connectors that every given key selects."""
 
-    by_name: list[str] = Field(description="Names of the connectors.")
-
-
-class ByType(dg.Model):
-    """Connectors selected by type: sources, or sinks."""
-
-    by_type: Direction = Field(description="source or sink.")
+    by_name: list[str] | None = Field(default=None, description="Names of the connectors.")
+    by_pattern: list[str] | None = Field(
+        default=None, description="Patterns of their names, as in a shell: `orders-*`; one of them has to match."
+    )
+    by_type: Direction | None = Field(default=None, description="source or sink.")
 
 
-def _resolve_selector(context: dg.ResolutionContext, model: ByName | ByType) -> ConnectorSelector:
-    if isinstance(model, ByName):
-        names = frozenset(context.resolve_value(model.by_name))
-        return lambda props: props.name in names
+def _resolve_selector(context: dg.ResolutionContext, model: ConnectorSelection) -> ConnectorSelector:
+    names: list[str] | None = resolved(context, model.by_name)
+    patterns: list[str] | None = resolved(context, model.by_pattern)
     direction = model.by_type
-    return lambda props: props.type is direction
+    if names is None and patterns is None and direction is None:
+        raise dg.DagsterInvalidDefinitionError("connector_selector needs by_name, by_pattern or by_type")
+    return lambda props: (
+        (names is None or props.name in names)
+        and (patterns is None or any(fnmatchcase(props.name, pattern) for pattern in patterns))
+        and (direction is None or props.type is direction)
+    )
 
 
 @dg.scaffold_with(WorkspaceScaffolder)
@@ -96,7 +100,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
 
     workspace: ResolvedWorkspace
     connector_selector: (
-        Annotated[ConnectorSelector, dg.Resolver(_resolve_selector, model_field_type=ByName | ByType)] | None
+        Annotated[ConnectorSelector, dg.Resolver(_resolve_selector, model_field_type=ConnectorSelection)] | None
     ) = Field(default=None, description="Which connectors are loaded; all by default.")
     translation: ResolvedTranslation = Field(default=None, description="Attributes of the connectors' assets.")
     data_translation: ResolvedDataTranslation = Field(

@@ -18,7 +18,7 @@ from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.orchestration import KafkaConnectWorkspaceComponent
 from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from connect_dagster.protocol.states import TargetState
-from tests.unit.orchestration.components.sandbox import scaffolded
+from tests.unit.orchestration.components.sandbox import loaded, scaffolded
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
 SOURCE, SINK = connector_key("prod", "src"), connector_key("prod", "snk")
@@ -113,7 +113,15 @@ def test_refreshing_by_hand_says_that_the_cluster_is_down(server: ConnectServer)
 
 
 @pytest.mark.parametrize(
-    ("selector", "expected"), [({"by_name": ["snk"]}, {SINK}), ({"by_type": "source"}, {SOURCE})], ids=["name", "type"]
+    ("selector", "expected"),
+    [
+        ({"by_name": ["snk"]}, {SINK}),
+        ({"by_type": "source"}, {SOURCE}),
+        ({"by_pattern": ["s?c", "x*"]}, {SOURCE}),
+        ({"by_pattern": ["s*"], "by_type": "sink"}, {SINK}),
+        ({"by_name": ["src"], "by_type": "sink"}, set()),
+    ],
+    ids=["name", "type", "pattern", "pattern and type", "name and type"],
 )
 def test_a_selector_chooses_connectors(server: ConnectServer, selector: dict[str, Any], expected: set[Any]) -> None:
     with project() as (_, definitions):
@@ -121,6 +129,21 @@ def test_a_selector_chooses_connectors(server: ConnectServer, selector: dict[str
         assert defs.resolve_asset_graph().materializable_asset_keys == expected
         assert list(defs.get_repository_def().sensor_defs) == []
         assert "shop_pause" in defs.get_repository_def().job_names
+
+
+@pytest.mark.parametrize(
+    ("selector", "sentence"),
+    [
+        ({}, "connector_selector needs by_name, by_pattern or by_type"),
+        ({"by_type": "topic"}, "by_type"),
+        ({"by_regex": "s.*"}, "by_regex"),
+    ],
+)
+def test_a_selector_that_selects_by_nothing_is_refused(selector: dict[str, Any], sentence: str) -> None:
+    given = {"workspace": {}, "connector_selector": selector}
+    with pytest.raises(ComponentTreeException) as raised, loaded(KafkaConnectWorkspaceComponent, given):
+        pass
+    assert sentence in f"{raised.value}{raised.value.__cause__}"
 
 
 def test_materialize_has_a_connector_run(server: ConnectServer) -> None:
