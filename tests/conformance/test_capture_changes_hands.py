@@ -16,7 +16,6 @@ import pytest
 from tests.binlog_servers import REPLICATION_RIGHTS, BinlogServer, MySQL
 from tests.conformance.java_cluster import JavaDistributed
 from tests.conformance.java_debezium import Debezium, plugin_path
-from tests.conformance.topic_records import messages
 from tests.conftest import Broker
 from tests.databases import Database
 from tests.distributed_process import DistributedProcess, group_properties
@@ -95,7 +94,7 @@ class Hands:
         topic = f"{self.name}.{table}"
         if topic not in topics.names(self.broker):
             return []
-        found = messages(self.broker, [topic])
+        found = topics.read_committed(self.broker, topic)
         return [json.loads(value) for one in found if (value := one.value()) is not None]
 
 
@@ -298,10 +297,14 @@ def test_in_the_middle_of_an_incremental_snapshot(
     hands.take(first)
     begin(hands, captured)
     data = json.dumps({"data-collections": [table], "type": "incremental"})
-    captured.execute(f"INSERT INTO signals VALUES ('ask', 'execute-snapshot', '{data}')")
+    captured.execute(
+        "CREATE TRIGGER slower BEFORE INSERT ON signals FOR EACH ROW DO SLEEP(0.02)",  # each chunk inserts its marks
+        f"INSERT INTO signals VALUES ('ask', 'execute-snapshot', '{data}')",
+    )
     await_true(lambda: len(sent(hands, table)) >= 300, "the snapshot does not begin")
     hands.release(way)
     before = len(sent(hands, table))
+    captured.execute("DROP TRIGGER slower")
     hands.take(second)
     await_true(lambda: set(sent(hands, table)) == set(range(CHUNKED)), f"{second} does not end the snapshot")
     ids = sent(hands, table)
