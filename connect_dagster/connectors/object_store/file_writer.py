@@ -14,7 +14,8 @@ from connect_dagster.connectors.object_store.record_forms import FILE, OFFSET, R
 
 # Spark's own name of a file ends with a number of the file in its task, and the extension.
 _EXTENSION = re.compile(r"[.-]c\d{3,}(\..+)$")
-_OF_TEXT = ".txt"
+# Else Spark writes Parquet's old timestamps of 96 bits, without a time zone.
+_TIMESTAMPS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MILLIS")
 
 
 class FileWriter:
@@ -26,7 +27,8 @@ class FileWriter:
     """
 
     def __init__(self, spark: SparkSession, format: FileFormat) -> None:
-        self._spark = spark
+        self._spark = spark.newSession()  # has separate settings
+        self._spark.conf.set(*_TIMESTAMPS)
         self._format = format
 
     def write(self, form: RecordForm, rows: Sequence[Path], count: int, folder: Path) -> None:
@@ -54,8 +56,7 @@ class FileWriter:
             yield int(directory.name.partition("=")[2]), content, self._extension(content.name)
 
     def _extension(self, name: str) -> str:
+        if self._format.extension is not None:
+            return self._format.extension
         found = _EXTENSION.search(name)
-        extension = "" if found is None else found[1]
-        if extension.startswith(_OF_TEXT):
-            return self._format.extension + extension.removeprefix(_OF_TEXT)
-        return extension
+        return "" if found is None else found[1]

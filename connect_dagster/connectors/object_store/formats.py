@@ -9,6 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from pyspark.sql import types as spark
 
+from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import Schema, SchemaType
 
 VALUE = "value"
@@ -37,13 +38,13 @@ class FileFormat:
         spark: Spark's name of it.
         encode: returns the values of a schema.
         options: of Spark's writer.
-        extension: in place of Spark's ``.txt``.
+        extension: of files; ``None`` for Spark's own.
     """
 
     spark: str
     encode: Callable[[Schema | None], Encoded]
     options: Mapping[str, str] = field(default_factory=dict)
-    extension: str = ".txt"
+    extension: str | None = None
 
 
 def columns_of_fields(schema: Schema | None) -> Encoded:
@@ -51,6 +52,22 @@ def columns_of_fields(schema: Schema | None) -> Encoded:
     is_struct = schema is not None and schema.type is SchemaType.STRUCT
     column, kind = with_nulls(F.col(VALUE), schema)
     return Encoded(column, kind, [F.col(f"{VALUE}.*") if is_struct else F.col(VALUE)])
+
+
+def bytes_as_lines(schema: Schema | None) -> Encoded:
+    """Return values that are bytes, for lines of them (Confluent: ``ByteArrayFormat``).
+
+    Raises:
+        DataError: they are not.
+    """
+    if schema is None or schema.type not in (SchemaType.BYTES, SchemaType.STRING) or schema.name is not None:
+        found = "JSON without a schema" if schema is None else schema.name or schema.type.value
+        raise DataError(
+            f"ByteArrayFormat writes bytes, and the values are {found}: set "
+            "value.converter=org.apache.kafka.connect.converters.ByteArrayConverter"
+        )
+    # As Spark's text, which is not looked at: its bytes go to the file as they are.
+    return Encoded(F.col(VALUE).cast("binary"), spark.BinaryType(), [F.col(VALUE).cast("string").alias(VALUE)])
 
 
 def with_nulls(column: Column, schema: Schema | None) -> tuple[Column, spark.DataType]:

@@ -255,17 +255,22 @@ class RotationOptions(PartitionerOptions):
             return None
         return RotationSchedule(self.rotate_schedule_interval_ms, self.zone())
 
-    def rules(self, rows: int | None, *, at_any_time: bool) -> RotationRules:
+    def rules(
+        self, rows: int | None, *, at_any_time: bool, with_directory: bool = True, files: int | None = None
+    ) -> RotationRules:
         """Return the ends of files.
 
         Args:
             rows: records of a group; ``None`` for any number.
             at_any_time: whether ``rotate.interval.ms`` holds for directories that are not intervals of time, too.
+            with_directory: whether files end with an interval of time, where ``rotate.interval.ms`` is set.
+            files: of a group at most; ``None`` for any number.
         """
         has_interval = self.rotate_interval_ms > 0 and (at_any_time or self.by_time)
         return RotationRules(
             rows=_NO_ROWS if rows is None else rows,
             interval=self.rotate_interval_ms if has_interval else None,
             size=self.rotate_bytes if self.rotate_bytes > 0 else None,
-            ends_with_directory=has_interval and self.by_time,
+            ends_with_directory=has_interval and self.by_time and with_directory,
+            files=files,
         )

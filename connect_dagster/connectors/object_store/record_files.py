@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -25,9 +26,9 @@ from connect_dagster.connectors.object_store.rotation import Numbers, PartitionF
 from connect_dagster.connectors.object_store.settings import FileSettings
 from connect_dagster.connectors.object_store.spool import Spool
 from connect_dagster.connectors.object_store.stores import Store
-from connect_dagster.errors import RetriableError
+from connect_dagster.errors import ConfigError, RetriableError
 from connect_dagster.plugin.connector import ErrantRecordReporter
-from connect_dagster.plugin.frames import SinkBatch
+from connect_dagster.plugin.frames import SinkBatch, executors_are_local
 from connect_dagster.plugin.records import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -95,6 +96,21 @@ class RecordFiles:
         self._unstored: dict[TopicPartition, int] = {}  # first offset in groups that have ended
         if settings.schedule is not None:
             settings.schedule.begin(now())
+
+    @classmethod
+    def opened(
+        cls, spark: SparkSession, settings: FileSettings, store: Store, reporter: ErrantRecordReporter | None
+    ) -> Self:
+        """Return the files of a task, after a look at the store.
+
+        Raises:
+            ConnectError: no file could be stored.
+        """
+        if settings.spool is None and not executors_are_local(spark):
+            reason = "Spark's executors run on other machines and need a folder that they share with the worker"
+            raise ConfigError.invalid("spool.dir", None, reason)
+        store.check()
+        return cls(spark, settings, store, reporter)
 
     def put(self, batch: SinkBatch) -> bool:
         """Take records in, and store the files that have ended; return whether there were any.

@@ -144,6 +144,8 @@ class RecordForms:
                     "Null valued records are not writeable with current behavior.on.null.values 'settings': "
                     f"{_first_place(rows.filter(pc.invert(has_value)))} has no value"
                 )
+            if self._settings.reports_null and self._reporter is not None:
+                self._reporter.report_frame(frame.where(F.col(VALUE).isNull()), "Skipping null value record.")
             rows = rows.filter(has_value)
         if form.time is not None and rows[_TIME].null_count:
             self._refuse_without_time(frame, form.time, rows)

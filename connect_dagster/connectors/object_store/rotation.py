@@ -24,12 +24,14 @@ class RotationRules:
         interval: milliseconds from the time of a group's first record to that of the next group's; ``None`` for any.
         size: bytes of records, after which a group ends; ``None`` for any.
         ends_with_directory: whether a record of another directory than the one before begins a group.
+        files: of a group at most; ``None`` for any number.
     """
 
     rows: int
     interval: int | None = None
     size: int | None = None
     ends_with_directory: bool = False
+    files: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,8 @@ class PartitionFiles:
             ends.append(begin + _first(records.times[window] - group.base >= self._rules.interval))
         if self._rules.ends_with_directory:
             ends.append(begin + self._first_elsewhere(group, records.directories[window]))
+        if self._rules.files is not None:
+            ends.append(begin + self._first_too_many(group, records.directories[window], self._rules.files))
         ends.append(begin + self._first_of_other_schema(group, records, window))
         end = min(ends)
         return (end, True) if end <= until else (until, False)
@@ -171,6 +175,16 @@ class PartitionFiles:
     def _first_elsewhere(self, group: _Group, directories: Numbers) -> int:
         before = np.concatenate([[group.last if group.rows else directories[0]], directories[:-1]])
         return _first(directories != before)
+
+    def _first_too_many(self, group: _Group, directories: Numbers, most: int) -> int:
+        seen, first = np.unique(directories, return_index=True)
+        new = sorted(
+            index
+            for directory, index in zip(seen.tolist(), first.tolist(), strict=True)
+            if directory not in group.numbers
+        )
+        room = most - len(group.numbers)
+        return new[room] if len(new) > room else _NEVER
 
     def _first_of_other_schema(self, group: _Group, records: Records, window: slice) -> int:
         schemas = records.schemas[window]

@@ -24,6 +24,7 @@ class FileSettings:
         schedule: ends files by the clock.
         spool: folder for waiting rows; ``None`` for that of the process.
         fails_at_null: whether a record without a value fails the task; else it is left out.
+        reports_null: whether a record without a value that is left out is reported.
         record_columns: parts of the record (``key``, ``topic``, ``partition``, ``offset``, ``timestamp``) in further
             columns of a file, by the names of these.
     """
@@ -35,4 +36,5 @@ class FileSettings:
     schedule: RotationSchedule | None = None
     spool: str | None = None
     fails_at_null: bool = False
+    reports_null: bool = False
     record_columns: Mapping[str, str] = field(default_factory=dict)

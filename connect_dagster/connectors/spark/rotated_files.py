@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import SparkSession
-
 from connect_dagster.connectors.object_store.file_names import FileNames
 from connect_dagster.connectors.object_store.formats import FileFormat, columns_of_fields
 from connect_dagster.connectors.object_store.options import RotationOptions
-from connect_dagster.connectors.object_store.record_files import RecordFiles
 from connect_dagster.connectors.object_store.settings import FileSettings
-from connect_dagster.connectors.object_store.store_urls import store_of
-from connect_dagster.errors import ConfigError
-from connect_dagster.plugin.connector import ErrantRecordReporter
-from connect_dagster.plugin.frames import executors_are_local
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text", "xml")
 """Formats of which one Spark task writes one file."""
@@ -49,25 +42,3 @@ def file_settings(
         spool=config.spool_folder,
         record_columns=record_columns,
     )
-
-
-def record_files(
-    spark: SparkSession, settings: FileSettings, url: str, reporter: ErrantRecordReporter | None
-) -> RecordFiles:
-    """Return the files of a task, after a look at the store.
-
-    Args:
-        spark: the worker's session.
-        settings: of the files.
-        url: folder or URL of the store.
-        reporter: of records that no file can have.
-
-    Raises:
-        ConnectError: no file could be stored there.
-    """
-    if settings.spool is None and not executors_are_local(spark):
-        reason = "Spark's executors run on other machines and need a folder that they share with the worker"
-        raise ConfigError.invalid("spool.dir", None, reason)
-    store = store_of(url)
-    store.check()
-    return RecordFiles(spark, settings, store, reporter)

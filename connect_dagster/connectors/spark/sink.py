@@ -41,7 +41,7 @@ from connect_dagster.connectors.object_store.options import RotationOptions, kno
 from connect_dagster.connectors.object_store.partitioners import Extractor
 from connect_dagster.connectors.object_store.record_files import RecordFiles
 from connect_dagster.connectors.object_store.settings import FileSettings
-from connect_dagster.connectors.object_store.store_urls import store_of
+from connect_dagster.connectors.object_store.store_urls import check_url, store_of
 from connect_dagster.connectors.spark import rotated_files
 from connect_dagster.errors import ConfigError
 from connect_dagster.plugin.config import Importance, at_least, config_key, non_empty_string, one_of
@@ -171,7 +171,7 @@ class SparkSinkConfig(RotationOptions):
             if value:
                 raise ConfigError.invalid(name, value, reason)
         self.file_settings()
-        store_of(self.path or "")
+        check_url(self.path or "")
 
     def file_settings(self) -> FileSettings:
         """Return the settings of files that end by options. Raises ConfigError: one of them is wrong."""
@@ -196,7 +196,7 @@ class SparkSinkTask(SinkTask):
         self._schemaless = False
         if self._config.ends_files:
             settings, reporter = self._config.file_settings(), self.context.errant_record_reporter
-            self._files = rotated_files.record_files(self.context.spark, settings, self._config.path or "", reporter)
+            self._files = RecordFiles.opened(self.context.spark, settings, store_of(self._config.path or ""), reporter)
         self._delta = (
             DeltaTransactions(self.context.spark, self._options["path"], config["name"])
             if self._config.exactly_once

@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 from pyspark.sql import types as spark_types
 
+from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
+from connect_dagster.testing.contexts import CollectedMetrics
+from connect_dagster.worker.sink.context import SinkContext
 
 ORDER = Schema(
     SchemaType.STRUCT,
@@ -25,6 +29,15 @@ class Record(NamedTuple):
     time: int = 0
     partition: int = 0
     topic: str = "orders"
+
+
+def task_context(
+    spark: SparkSession, *places: TopicPartition, reporter: ErrantRecordReporter | None = None
+) -> SinkContext:
+    """Return the worker's context of a task with these partitions."""
+    context = SinkContext(spark, dict, CollectedMetrics(), errant_record_reporter=reporter)
+    context.assigned(frozenset(places))
+    return context
 
 
 def frame(spark: SparkSession, records: Sequence[Record], schema: Schema | None = ORDER) -> SinkFrame:

@@ -17,9 +17,8 @@ from connect_dagster.plugin.frame_columns import ORIGINAL_COORDINATES
 from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
-from connect_dagster.testing.contexts import CollectedMetrics
 from connect_dagster.worker.sink.context import SinkContext
-from tests.integration.object_store.file_batches import ORDER, Record, batch, files, frame, lines, orders
+from tests.integration.object_store.file_batches import ORDER, Record, batch, files, frame, lines, orders, task_context
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 HOUR = 3_600_000
@@ -44,13 +43,7 @@ def started(
 ) -> Iterator[SparkSinkTask]:
     """A task of two partitions that writes JSON lines."""
     task = SparkSinkTask()
-    task.context = SinkContext(
-        spark,
-        dict,
-        CollectedMetrics(),
-        frozenset([P0, P1]),
-        errant_record_reporter=cast("ErrantRecordReporter | None", reports),
-    )
+    task.context = task_context(spark, P0, P1, reporter=cast("ErrantRecordReporter | None", reports))
     task.start({"name": "s", "topics": "orders", "format": "json", "options.path": str(folder), **config})
     try:
         task.open([P0, P1])

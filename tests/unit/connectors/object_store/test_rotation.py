@@ -40,7 +40,7 @@ def filed(rules: RotationRules, batches: Iterable[Sequence[Record]]) -> tuple[li
         for part in partition.take(columns(batch)):
             for record, number in zip(batch[part.begin : part.end], part.files.tolist(), strict=True):
                 rows.setdefault(number, []).append(record.offset)
-            for number, file in (part.ended or {}).items():
+            for number, file in sorted((part.ended or {}).items(), key=lambda one: one[1].offset):
                 done.append(File(file.directory, file.schema, file.offset, tuple(rows.pop(number))))
     return done, partition.start
 
@@ -92,6 +92,13 @@ def test_a_record_of_another_directory_may_end_the_files() -> None:
     assert start == 4
 
 
+def test_a_group_has_a_number_of_files_at_most() -> None:
+    records = [Record(number, directory=directory) for number, directory in enumerate((0, 1, 0, 2, 1, 2, 0))]
+    done, start = filed(RotationRules(100, files=2), [records[:4], records[4:]])
+    assert offsets(done) == [(0, 2), (1,), (3, 5), (4,)]
+    assert start == 6
+
+
 def test_files_end_before_a_record_of_another_schema() -> None:
     schemas = (1, 1, 2, 1)
     records = [Record(number, schema=schema) for number, schema in enumerate(schemas)]
@@ -133,6 +140,7 @@ RULES = st.builds(
     interval=st.none() | st.integers(1, 40),
     size=st.none() | st.integers(1, 30),
     ends_with_directory=st.booleans(),
+    files=st.none() | st.integers(1, 3),
 )
 
 
