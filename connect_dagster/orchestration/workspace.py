@@ -11,6 +11,7 @@ from connect_dagster.orchestration.assets.specs import (
     asset_graph,
     declared_props,
     load_connector_props,
+    load_workspace_data,
 )
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.assets.workspace_data import KafkaConnectWorkspaceData
@@ -42,6 +43,17 @@ class KafkaConnectWorkspace(ConnectCluster):
         return KafkaConnectWorkspaceData.fetch(
             self.get_client(), self.cluster, self.bootstrap_servers, self.data_key_prefix, self.kafka_cluster
         )
+
+    def get_or_fetch_workspace_data(self, *, snapshot_path: str | Path | None = None) -> KafkaConnectWorkspaceData:
+        """Return the connectors of the cluster, requested once while a code location loads, and not by its runs.
+
+        Args:
+            snapshot_path: File with the last state of the cluster, for when it does not respond.
+
+        Raises:
+            Failure: The request fails, and the snapshot is missing.
+        """
+        return load_workspace_data(self, snapshot_path)
 
     def load_asset_specs(
         self,

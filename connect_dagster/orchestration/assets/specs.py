@@ -61,9 +61,24 @@ def load_connector_props(
     snapshot_path: str | Path | None = None,
 ) -> list[KafkaConnectConnectorProps]:
     """Return the connectors of a cluster, requested once per code location; see ``load_kafka_connect_asset_specs``."""
-    state = _WorkspaceState(workspace, Path(snapshot_path) if snapshot_path else None).get_or_fetch_state()
     chosen = connector_selector_fn or (lambda _: True)
-    return [props for props in KafkaConnectWorkspaceData.model_validate_json(state).connector_props() if chosen(props)]
+    return [props for props in load_workspace_data(workspace, snapshot_path).connector_props() if chosen(props)]
+
+
+def load_workspace_data(
+    workspace: ConnectCluster, snapshot_path: str | Path | None = None
+) -> KafkaConnectWorkspaceData:
+    """Return the connectors of a cluster, requested once per code location.
+
+    Args:
+        workspace: The cluster.
+        snapshot_path: File with the last state of the cluster, for when it does not respond.
+
+    Raises:
+        Failure: The request fails, and the snapshot is missing.
+    """
+    state = _WorkspaceState(workspace, Path(snapshot_path) if snapshot_path else None).get_or_fetch_state()
+    return KafkaConnectWorkspaceData.model_validate_json(state)
 
 
 def asset_graph(

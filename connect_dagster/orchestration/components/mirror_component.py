@@ -1,7 +1,7 @@
 """A flow of MirrorMaker in YAML."""
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from connect_dagster.orchestration.assets.specs import declared_props
 from connect_dagster.orchestration.checks.mirror import (
@@ -97,8 +97,8 @@ class MirrorFlowComponent(DeclaredConnectorsComponent):
     max_heartbeat_age_seconds: float | None = Field(
         default=None, description="Age of the source's heartbeats at which a check fails; without it none is made."
     )
-    compared_records: int | None = Field(
-        default=None, gt=0, description="Records that a check compares in both clusters; without it none is made."
+    compared_records: PositiveInt | None = Field(
+        default=None, description="Records that a check compares in both clusters; without it none is made."
     )
 
     def connectors(self) -> dict[str, KafkaConnectConnectorSpec]:

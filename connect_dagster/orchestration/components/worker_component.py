@@ -75,7 +75,7 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
         Annotated[Mapping[str, Any], _resolver(MirrorMakerResource, "Or MirrorMaker's dedicated process.")] | None
     ) = Field(default=None)
     name: str = Field(default="worker", description="Prefix of the workers' names, or the name of a single worker.")
-    count: int = Field(default=1, ge=1, description="Number of workers of a group, on consecutive ports.")
+    count: int = Field(default=1, description="Number of workers of a group, on consecutive ports.")
     spark_config: dict[str, Any] = Field(default={}, description="Settings of the workers' own Spark sessions.")
     job_name: str = Field(default=WORKER_JOB, description="Name of the job, which the sensors' names begin with.")
 
@@ -84,7 +84,7 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
 
         Raises:
             DagsterInvalidDefinitionError: Not one kind of worker is given, a worker without ``workspace``, or a
-                ``count`` of others than members of a group.
+                ``count`` of less than 1, or of others than members of a group.
         """
         return build_connect_worker_definitions(workers=self.workers(), job_name=self.job_name)
 
@@ -95,6 +95,8 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
             raise dg.DagsterInvalidDefinitionError(
                 "ConnectWorkerComponent needs one of `worker`, a member of a group, `standalone`, and `mirror_maker`"
             )
+        if self.count < 1:
+            raise dg.DagsterInvalidDefinitionError(f"`count` must be 1 or more, but is {self.count}")
         if self.count > 1 and self.worker is None:
             raise dg.DagsterInvalidDefinitionError(
                 f"`count: {self.count}` is for members of a group, which `worker` makes; others need a component each"

@@ -104,6 +104,36 @@ def test_s3_09_a_run_and_the_sensor_tell_the_columns_of_the_topic_and_where_they
         _check_columns(materialization.metadata, table_key("mysql", ["kafkadb", "customers"]))
 
 
+def test_dagsters_check_finds_columns_that_changed_between_two_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = topic_key("mysql-customers")
+    checks = dg.build_column_schema_change_checks(assets=[topic])
+    cursor = None
+    with registry() as url, connect_server(schema_registry_url=url) as server, DagsterInstance.ephemeral() as instance:
+        server.create("customers", topic="mysql-customers")
+        sensor = build_kafka_connect_polling_sensor(workspace=server.workspace, event_interval_seconds=0)
+
+        def passed_after(position: int) -> bool:
+            nonlocal cursor
+            server.herder.offsets["customers"] = [ConnectorOffset({"filename": "/tmp/in"}, {"position": position})]
+            with dg.build_sensor_context(instance=instance, cursor=cursor) as context:
+                result = sensor.evaluate_tick(context)
+            cursor = result.cursor
+            for event in result.asset_events:
+                if isinstance(event, dg.AssetMaterialization):
+                    instance.report_runless_asset_event(event)
+            defs = dg.Definitions(assets=[dg.AssetSpec(topic)], asset_checks=checks)
+            run = defs.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance)
+            (evaluation,) = run.get_asset_check_evaluations()
+            return evaluation.passed
+
+        assert passed_after(1)
+        assert passed_after(2)
+        wider = {**AVRO, "fields": [*AVRO["fields"], {"name": "phone", "type": "string"}]}
+        monkeypatch.setitem(SUBJECTS, "/subjects/mysql-customers-value/versions/latest", {"schema": json.dumps(wider)})
+        assert not passed_after(3)
+        assert passed_after(4)
+
+
 def _check_columns(metadata: Any, table: AssetKey) -> None:
     assert told(_columns(metadata)) == CUSTOMERS_COLUMNS
     lineage = metadata["dagster/column_lineage"].value

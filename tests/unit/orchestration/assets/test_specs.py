@@ -183,6 +183,8 @@ def test_a_snapshot_serves_the_last_state_when_the_cluster_is_down(tmp_path: Pat
         loaded = load_kafka_connect_asset_specs(workspace=server.workspace, snapshot_path=snapshot)
         workspace = server.workspace
     assert load_kafka_connect_asset_specs(workspace=workspace, snapshot_path=snapshot) == loaded
+    seen = workspace.get_or_fetch_workspace_data(snapshot_path=snapshot)
+    assert seen.connectors
     assert json.loads(snapshot.read_text())["connectors"][0]["name"] == "lines"
     assert "kafka123" not in snapshot.read_text()
 

@@ -70,8 +70,9 @@ def test_its_state_is_that_of_the_three_connectors() -> None:
         ({}, set()),
         ({"max_heartbeat_age_seconds": 60}, {(NAMES[0], "mirror_heartbeat")}),
         ({"compared_records": 50}, {(NAMES[0], "mirror_matches")}),
+        ({"compared_records": "{{ 5 * 10 }}"}, {(NAMES[0], "mirror_matches")}),
     ],
-    ids=["default", "heartbeats", "records"],
+    ids=["default", "heartbeats", "records", "template"],
 )
 def test_its_checks_are_of_the_connector_that_they_look_at(more: dict[str, Any], further: set[tuple[str, str]]) -> None:
     with loaded(MirrorFlowComponent, {**FLOW, **more}) as (_, defs):

@@ -83,6 +83,16 @@ def test_only_members_of_a_group_are_several(kind: str) -> None:
             component.workers()
 
 
+def test_the_number_of_workers_may_be_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKERS", "3")
+    given = {"workspace": WORKSPACE, "worker": WORKER, "count": "{{ env.WORKERS }}"}
+    with loaded(ConnectWorkerComponent, given) as (component, _):
+        assert len(component.workers()) == 3
+        none = ConnectWorkerComponent.resolve_from_dict({"workspace": WORKSPACE, "worker": WORKER, "count": 0})
+        with pytest.raises(dg.DagsterInvalidDefinitionError, match="`count` must be 1 or more, but is 0"):
+            none.workers()
+
+
 def test_mirror_makers_process_needs_no_workspace_and_workers_do() -> None:
     properties = {"clusters": "eu, us", "eu->us.enabled": "true", "eu.sasl.jaas.config": {"env": "EU_JAAS"}}
     given = {"mirror_maker": {"properties": properties, "clusters": ["us"]}, "name": "mirror", "job_name": "mirroring"}
