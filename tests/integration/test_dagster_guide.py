@@ -18,13 +18,15 @@ from tests.unit.orchestration.connect_server import connect_server
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "dagster.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
-YAML = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+# Other YAML is of workspaces: orchestration/test_hosting_machines.py.
+COMPONENTS = re.findall(r"```yaml\n(type: .*?)```", TEXT, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = [line for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) for line in block.splitlines()]
 OURS = [command for command in COMMANDS if command.startswith(".venv/bin/connect-dagster ")]
 RUN_ELSEWHERE = [
     "dagster job launch -w workspace.yaml -j kafka_connect_pause",  # orchestration/test_job_launch.py
     "dg scaffold defs connect_dagster.KafkaConnectConnectorComponent ingest",  # …/test_components_in_project.py
+    "dagster api grpc -h 0.0.0.0 -p 4266 -m connect_workers --location-name machine-2",  # …/test_hosting_machines.py
 ]
 
 
@@ -35,7 +37,7 @@ def test_its_python_makes_definitions_that_load(code: str) -> None:
     dg.Definitions.validate_loadable(names["defs"])
 
 
-@pytest.mark.parametrize("text", YAML, ids=range(len(YAML)))
+@pytest.mark.parametrize("text", COMPONENTS, ids=range(len(COMPONENTS)))
 def test_its_yaml_is_of_components_that_load(text: str) -> None:
     contents = yaml.safe_load(text)
     component = getattr(connect_dagster, contents["type"].removeprefix("connect_dagster."))
