@@ -1,4 +1,4 @@
-"""Single records, for connectors that handle few of them: the worker turns lists of them into frames and back."""
+"""Single records: the worker turns lists of them into tables, and tables into lists."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -24,11 +24,12 @@ _HEADERS = pa.list_(pa.field("element", pa.struct([pa.field("key", pa.string()),
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedRecords(SourceTable):
-    """A table of records that are kept, each with its number in a column ``receipt``, for ``SourceTask.commit_record``.
+class ListedRecords(SourceTable):
+    """A table of single records.
 
     Attributes:
-        records: of the table, in its order.
+        records: of the table, in its order, where they are kept for ``SourceTask.commit_record``: then each has its
+            number in a column ``receipt``. Empty where they are not.
     """
 
     records: Sequence[SourceRecord] = ()
@@ -58,7 +59,7 @@ def batches_of(
     Args:
         polled: the result.
         headers: encodes the headers of single records.
-        keep_records: whether to make a ``NumberedRecords`` of single records.
+        keep_records: whether tables keep their records.
         needs_topic: whether converters encode the records of each topic in another way.
 
     Raises:
@@ -80,23 +81,46 @@ def tables_of(
     *,
     keep_records: bool = False,
     needs_topic: bool = False,
-) -> list[SourceTable]:
+) -> list[ListedRecords]:
     """Return records as tables; consecutive ones of equal schemas share one.
 
     Args:
         records: in their order.
         headers: encodes their headers.
-        keep_records: whether to make a ``NumberedRecords``.
+        keep_records: whether tables keep their records.
         needs_topic: whether a table of one topic has it as its attribute, as it is encoded by one plan then.
 
     Raises:
         DataError: a value that does not fit its schema.
     """
     runs = itertools.groupby(records, key=lambda record: (record.key_schema, record.value_schema))
-    tables = (
-        (run := list(of_schemas), _source_table(run, headers, needs_topic, *schemas)) for schemas, of_schemas in runs
+    tables = []
+    for schemas, of_schemas in runs:
+        run = list(of_schemas)
+        table = _source_table(run, headers, needs_topic, *schemas)
+        if keep_records:
+            table = replace(table, table=table.table.append_column(RECEIPT, _numbers(len(run))), records=run)
+        tables.append(table)
+    return tables
+
+
+def joined(tables: Sequence[ListedRecords]) -> ListedRecords:
+    """Return tables of the same columns, topic and schemas as one, in their order."""
+    first = tables[0]
+    rows = pa.concat_tables([one.table for one in tables]).combine_chunks()
+    records = [record for one in tables for record in one.records]
+    if records:
+        rows = rows.set_column(rows.schema.get_field_index(RECEIPT), RECEIPT, _numbers(len(records)))
+    latest = {_identity(partition): (partition, offset) for one in tables for partition, offset in one.offsets}
+    (partition, offset), *others = latest.values() or [(first.source_partition, first.source_offset)]
+    return replace(
+        first,
+        table=rows,
+        source_partition=partition,
+        source_offset=offset,
+        other_offsets=tuple(others),
+        records=records,
     )
-    return [_numbered(run, table) if keep_records else table for run, table in tables]
 
 
 def halves(rows: pa.Table) -> list[pa.Table]:
@@ -114,7 +138,7 @@ def _source_table(
     needs_topic: bool,
     key_schema: Schema | None,
     value_schema: Schema | None,
-) -> SourceTable:
+) -> ListedRecords:
     topics = [record.topic for record in records]
     topic = topics[0] if needs_topic and len(set(topics)) == 1 else None
     keys, partitions = [record.key for record in records], [record.partition for record in records]
@@ -133,7 +157,7 @@ def _source_table(
     if _any(timestamps):
         columns["timestamp"] = arrow_array(timestamps, pa.int64())
     (partition, offset), *others = _latest(records)
-    return SourceTable(
+    return ListedRecords(
         table=pa.table(columns),
         source_partition=partition,
         source_offset=offset,
@@ -144,18 +168,8 @@ def _source_table(
     )
 
 
-def _numbered(records: Sequence[SourceRecord], table: SourceTable) -> NumberedRecords:
-    numbered = table.table.append_column(RECEIPT, pa.array(range(len(records)), pa.int32()))
-    return NumberedRecords(
-        numbered,
-        table.source_partition,
-        table.source_offset,
-        table.other_offsets,
-        table.topic,
-        table.value_schema,
-        table.key_schema,
-        records,
-    )
+def _numbers(count: int) -> pa.Array:
+    return pa.array(range(count), pa.int32())
 
 
 def _latest(records: list[SourceRecord]) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -165,9 +179,13 @@ def _latest(records: list[SourceRecord]) -> Iterable[tuple[Mapping[str, Any], Ma
     for record in records:
         if not key or record.source_partition != partition:
             partition = record.source_partition
-            key = repr(sorted(partition.items()))
+            key = _identity(partition)
         found[key] = partition, record.source_offset
     return found.values()
+
+
+def _identity(partition: Mapping[str, Any]) -> str:
+    return repr(sorted(partition.items()))
 
 
 def _headers(found: list[tuple[Header, ...]], headers: HeaderConverter) -> list[Any]:

@@ -5,10 +5,11 @@ Tasks record from their threads, once a batch or more rarely; requests read from
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from connect_dagster.kafka.client_statistics import StatisticsCollector
@@ -18,7 +19,8 @@ from connect_dagster.plugin.samples import Samples, Windows
 from connect_dagster.protocol.states import State, TaskId
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.groups import PREDICATE, SINK_TASK, SOURCE_TASK, TASK, TRANSFORM
-from connect_dagster.worker.metrics.plugin_metrics import PluginMetrics
+
+log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -45,6 +47,35 @@ class TaskPlugins:
     texts: Mapping[str, str]
     transforms: tuple[AliasedPlugin, ...] = ()
     predicates: tuple[AliasedPlugin, ...] = ()
+
+
+class PluginMetrics:
+    """The readings that a plugin adds to those of its connector or task (Java: ``PluginMetricsImpl``, KIP-877).
+
+    Args:
+        owner: names it in the log.
+        windows: how much of the past counts.
+
+    Attributes:
+        windows: how much of the past counts.
+    """
+
+    def __init__(self, owner: str, windows: Windows) -> None:
+        self.windows = windows
+        self._owner = owner
+        self._added: list[Read] = []
+
+    def add(self, read: Read) -> None:
+        """Show further readings."""
+        self._added.append(read)
+
+    def read(self, now: float) -> Iterator[MetricReading]:
+        """Yield the readings; log those that cannot be read."""
+        for read in self._added:
+            try:
+                yield from read(now)
+            except Exception:
+                log.warning("Metrics that the plugin of %s has added cannot be read", self._owner, exc_info=True)
 
 
 class TaskMetrics:

@@ -30,8 +30,13 @@ from connect_dagster.worker.metrics.groups import (
     WORKER,
     WORKER_CONNECTOR,
 )
-from connect_dagster.worker.metrics.plugin_metrics import PluginMetrics
-from connect_dagster.worker.metrics.tasks import SinkTaskMetrics, SourceTaskMetrics, TaskMetrics, TaskPlugins
+from connect_dagster.worker.metrics.tasks import (
+    PluginMetrics,
+    SinkTaskMetrics,
+    SourceTaskMetrics,
+    TaskMetrics,
+    TaskPlugins,
+)
 
 ConnectorListener = Callable[[str, State, str | None], None]
 TaskListener = Callable[[TaskId, State, str | None], None]

@@ -36,7 +36,7 @@ from connect_dagster.worker.errors.failures import (
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.frames import Acting
-from connect_dagster.worker.record_frames import Polled, batches_of, halves
+from connect_dagster.worker.record_frames import ListedRecords, Polled, batches_of, halves, joined
 from connect_dagster.worker.source.kept_plans import FEW_ROWS, Keepable, KeptPlan, KeptPlans
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.raw_records import raw_records
@@ -53,6 +53,8 @@ _FEW_BYTES = 1 << 14
 # A topic of several may have most records of a batch.
 _MOST_SHARES = 4
 _OF_SPARKS_SINK = ("partition", "headers", "key", "value")
+# Of lists that join: fewer than take turns with other tasks' (``LargeBatchGate``), and than take a Spark job.
+_MOST_ROWS, _MOST_BYTES = 4_999, 1 << 22
 _NONE = pa.Table.from_batches([], pa.schema([("value", pa.binary())]))
 
 
@@ -123,6 +125,55 @@ class Encoded:
 
 
 NO_RECORDS = Encoded(_NONE, (), 0)
+
+
+class SubmittedBatch:
+    """A polled batch with its plan, and the lists of records that have joined it while it waited to be encoded.
+
+    A batch takes some milliseconds however few its records are; a task that polls small lists would be that slow. None
+    waits for others.
+
+    Args:
+        batch: as polled.
+        planned: its plan.
+
+    Attributes:
+        batch: all records, after :meth:`join`.
+        planned: their plan.
+    """
+
+    def __init__(self, batch: SourceBatch, planned: Planned | PlannedBefore) -> None:
+        self.batch = batch
+        self.planned = planned
+        self._lists = [batch] if isinstance(batch, ListedRecords) else []
+        self._rows = sum(one.table.num_rows for one in self._lists)
+        self._bytes = sum(one.table.nbytes for one in self._lists)
+
+    def absorb(self, later: SubmittedBatch) -> bool:
+        """Have a later list of records with the same plan join this one; return whether it did.
+
+        For the thread that polls, while no other has this batch.
+        """
+        if not (self._lists and later._lists and self._plan is not None and self._plan is later._plan):
+            return False
+        rows, size = self._rows + later._rows, self._bytes + later._bytes
+        if rows > _MOST_ROWS or size > _MOST_BYTES:
+            return False
+        self._lists += later._lists
+        self._rows, self._bytes = rows, size
+        return True
+
+    def join(self) -> None:
+        """Make one batch of the lists, once none can join any more."""
+        if len(self._lists) > 1:
+            self.batch = batch = joined(self._lists)
+            assert isinstance(self.planned, PlannedBefore)
+            self.planned = replace(self.planned, batch=batch)
+        self._lists = []
+
+    @property
+    def _plan(self) -> object | None:
+        return self.planned.kept if isinstance(self.planned, PlannedBefore) else None
 
 
 class Executors(Protocol):

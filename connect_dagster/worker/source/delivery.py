@@ -62,6 +62,13 @@ class BatchGivenUpError(Exception):
 E = TypeVar("E", bound=EncodedTable)
 
 
+class Joinable(Protocol):
+    """The method of ``SubmittedBatch``."""
+
+    def absorb(self, later: Any) -> bool:
+        """Take the records of a later batch; return whether it did. Must not block."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch(Generic[E]):
     """Records to encode and send.
@@ -77,6 +84,7 @@ class Batch(Generic[E]):
         reported: waits until failed records are reported; returns ``False`` when that was given up.
         offsets: source partitions with the offsets after the records.
         end: of the transaction behind the records.
+        joinable: takes the records of a later batch, as long as this one waits to be encoded; ``None`` where it cannot.
     """
 
     encode: Callable[[], E]
@@ -88,6 +96,7 @@ class Batch(Generic[E]):
     reported: Callable[[], bool] = lambda: True
     offsets: Offsets = ()
     end: End | None = None
+    joinable: Joinable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,16 +214,24 @@ class Delivery:
             thread.start()
 
     def submit(self, batch: Batch[E]) -> None:
-        """Queue a batch; block while the queue is full.
+        """Queue a batch, or have the one that waits take its records; block while the queue is full.
 
         Raises:
             Exception: an earlier batch could not be encoded or delivered.
         """
-        with self._changed:
-            self._unencoded += 1
-            self._unfinished += 1
-        self._hand_on(self._batches, batch)
+        if not self._absorbed(batch):
+            with self._changed:
+                self._unencoded += 1
+                self._unfinished += 1
+            self._hand_on(self._batches, batch)
         self.check()
+
+    def _absorbed(self, batch: Batch[E]) -> bool:
+        if batch.joinable is None:
+            return False
+        with self._batches.mutex:  # so that it is not taken meanwhile
+            waiting = self._batches.queue[0] if self._batches.queue else None
+            return waiting is not None and waiting.joinable is not None and waiting.joinable.absorb(batch.joinable)
 
     def check(self) -> None:
         """Raise the error of the delivery thread, if there is one."""

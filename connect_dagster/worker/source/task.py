@@ -29,8 +29,8 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SourceTaskMetrics
-from connect_dagster.worker.record_frames import NumberedRecords, Polled
-from connect_dagster.worker.source.batches import NO_RECORDS, Encoded, Planned, PlannedBefore
+from connect_dagster.worker.record_frames import ListedRecords, Polled
+from connect_dagster.worker.source.batches import NO_RECORDS, Encoded, Planned, PlannedBefore, SubmittedBatch
 from connect_dagster.worker.source.delivery import Batch, BatchGivenUpError, topics_of
 from connect_dagster.worker.source.raw_records import rejected_raw_record
 from connect_dagster.worker.source.sender import RejectedRecord
@@ -312,16 +312,17 @@ class WorkerSourceTask(WorkerTask):
 
     def _send_batch(self, batch: SourceBatch, delivery: Deliveries, end: End | None) -> None:
         began = self._clock.monotonic()
-        planned = self._batches.planned(batch)
+        sent = SubmittedBatch(batch, self._batches.planned(batch))
         took = {"queryPlanning": self._clock.monotonic() - began}
         kept: list[pa.Table] = []
 
         def encode() -> Encoded:
+            sent.join()
             started = self._clock.monotonic()
-            encoded = self._encoded(planned)
+            encoded = self._encoded(sent.planned)
             took["addBatch"] = self._clock.monotonic() - started
             if encoded.size:
-                self._source.encoded(batch, encoded.polled, encoded.size)
+                self._source.encoded(sent.batch, encoded.polled, encoded.size)
             return noted(encoded)
 
         def noted(encoded: Encoded) -> Encoded:
@@ -330,13 +331,14 @@ class WorkerSourceTask(WorkerTask):
             return encoded
 
         def received(receipts: pa.Table) -> None:
-            if isinstance(batch, NumberedRecords):
+            if isinstance(sent.batch, ListedRecords):
                 kept.append(receipts)
             else:
-                self._source.received(batch, receipts)
+                self._source.received(sent.batch, receipts)
 
         def delivered(encoded: Encoded) -> None:
-            if isinstance(batch, NumberedRecords):
+            batch, topic = sent.batch, sent.planned.topic
+            if isinstance(batch, ListedRecords):
                 self._commit_records(batch, kept)
             if self._transactional:
                 self._committed.set()
@@ -346,22 +348,23 @@ class WorkerSourceTask(WorkerTask):
             self._metrics.batch_written(encoded.polled, encoded.table.num_rows + encoded.sent)
             took["triggerExecution"] = self._clock.monotonic() - began
             self.progress.batch_done(encoded.counted(), _milliseconds(took), dict(batch.source_offset or {}))
-            by_executors = {planned.topic} if encoded.sent and planned.topic is not None else set[str]()
-            self._on_topics(topics_of(planned.topic, encoded.table) | by_executors)
+            by_executors = {topic} if encoded.sent and topic is not None else set[str]()
+            self._on_topics(topics_of(topic, encoded.table) | by_executors)
 
-        send = self._batches.remote(planned)
+        send = self._batches.remote(sent.planned)
         remote = None if send is None else lambda: noted(send())
         delivery.submit(
             Batch(
                 encode,
-                planned.topic,
+                sent.planned.topic,
                 delivered,
-                lambda rejected: self._tolerated(rejected, batch),
+                lambda rejected: self._tolerated(rejected, sent.batch),
                 remote,
                 received,
                 lambda: self._reporter.flush(lambda: not self._released.is_set()),
                 batch.offsets,
                 end,
+                None if self._transactional else sent,  # a transaction takes the offsets of each batch
             )
         )
 
@@ -404,7 +407,7 @@ class WorkerSourceTask(WorkerTask):
         )
         return True
 
-    def _commit_records(self, batch: NumberedRecords, receipts: Sequence[pa.Table]) -> None:
+    def _commit_records(self, batch: ListedRecords, receipts: Sequence[pa.Table]) -> None:
         failed = 0
         for record, metadata in batch.with_metadata(receipts):
             try:

@@ -35,7 +35,7 @@ from connect_dagster.worker.bytes_bound import EncodedBound
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.record_frames import tables_of
 from connect_dagster.worker.source import kept_plans
-from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches
+from connect_dagster.worker.source.batches import Encoded, PlannedBefore, SourceBatches, SubmittedBatch
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.spark import table_slot, text_slot
 from connect_dagster.worker.spark.text_slot import TextSlot
@@ -532,3 +532,23 @@ def test_a_source_of_many_topics_keeps_a_plan_for_each(spark: SparkSession, monk
     one.close()
     assert [kept(other, topic) for topic in "abcdef"][:2] == few
     assert kept(other, "a") is few[0]
+
+
+def test_lists_join_where_they_have_one_plan(batches: SourceBatches) -> None:
+    def submitted(*records: SourceRecord) -> SubmittedBatch:
+        (batch,) = batches.polled(records)
+        return SubmittedBatch(batch, batches.planned(batch))
+
+    def record(number: int, **more: Any) -> SourceRecord:
+        return SourceRecord(PLACE, {"n": number}, "t", number, **more)
+
+    first = submitted(record(1), record(2))
+    assert first.absorb(submitted(record(3)))
+    assert not first.absorb(submitted(record(4, key="k"))), "it has another column"
+    assert not first.absorb(submitted(*map(record, range(5_000)))), "both are large"
+    assert not first.absorb(SubmittedBatch(table := people(None), batches.planned(table))), "its task waits for it"
+    first.join()
+    assert batches.encoded(first.planned).table.column("value").to_pylist() == [
+        b'{"schema":null,"payload":%d}' % number for number in (1, 2, 3)
+    ]
+    assert first.batch.offsets == ((PLACE, {"n": 3}),)

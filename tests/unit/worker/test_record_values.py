@@ -16,7 +16,7 @@ from connect_dagster.errors import DataError
 from connect_dagster.plugin.records import RecordMetadata, SourceRecord
 from connect_dagster.plugin.schema import DATE, DECIMAL, STRING_SCHEMA, TIME, TIMESTAMP, Schema, SchemaField, SchemaType
 from connect_dagster.worker import record_values
-from connect_dagster.worker.record_frames import NumberedRecords, batches_of, tables_of
+from connect_dagster.worker.record_frames import ListedRecords, batches_of, joined, tables_of
 from connect_dagster.worker.record_values import arrow_array, column_of, fitting
 
 INT = Schema(SchemaType.INT32)
@@ -228,7 +228,7 @@ def test_each_partition_has_the_offset_of_its_last_record() -> None:
 def test_kept_records_get_their_places() -> None:
     records = [SourceRecord({}, {}, "t", n) for n in range(3)]
     (table,) = batches_of(records, SimpleHeaderConverter(), keep_records=True)
-    assert isinstance(table, NumberedRecords)
+    assert isinstance(table, ListedRecords)
     assert table.table.column("receipt").to_pylist() == [0, 1, 2]
     places = {"topic": ["t", "u"], "partition": [1, 2], "offset": [5, 6], "timestamp": [None, 70], "size": [1, 1]}
     first, left_out, last = table.with_metadata([pa.table({"receipt": [0, 2], **places})])
@@ -246,3 +246,19 @@ def test_a_list_of_one_topic_has_no_column_for_converters_that_encode_by_topic(t
     is_column = topics == "ab" or not needs_topic
     assert table.topic == (None if is_column else "a")
     assert ("topic" in table.table.column_names) is is_column
+
+
+@pytest.mark.parametrize("keep_records", [True, False])
+def test_lists_that_join_are_as_one_list(keep_records: bool) -> None:
+    records = [SourceRecord({"file": file}, {"n": n}, "t", {"id": n}, STRUCT, str(n)) for n, file in enumerate("aabab")]
+
+    def table(*run: SourceRecord) -> ListedRecords:
+        (made,) = tables_of(run, SimpleHeaderConverter(), keep_records=keep_records)
+        return made
+
+    whole, found = table(*records), joined([table(*records[:1]), table(*records[1:4]), table(*records[4:])])
+    assert found.table.equals(whole.table)
+    assert found.table.schema == whole.table.schema
+    assert found.offsets == whole.offsets
+    assert [*found.records] == (records if keep_records else [])
+    assert joined([table(SourceRecord({}, {}, "t", 1)), table(SourceRecord({}, {}, "t", 2))]).offsets == ()

@@ -27,6 +27,7 @@ class AcknowledgingConfig(ConfigDef):
 
     topic: str = config_key("topic", doc="Topic of the records.")
     journal: str = config_key("journal", doc="File to append JSON arrays to.")
+    singly: int = config_key("singly", default=0, doc="Number of records that are polled one by one instead.")
     password: Password = config_key("password", doc="Comes from a config provider.")
 
 
@@ -40,9 +41,13 @@ class AcknowledgingTask(SourceTask):
         self.records = [
             SourceRecord(PLACE, {"n": n}, self.config.topic, text, partition=n % 2, timestamp=stamp)
             for n, (text, stamp) in enumerate([("a", 1_700_000_000_000), ("secret", None), ("b", None), ("c", 5)])
+            if not self.config.singly
         ]
 
     def poll(self) -> list[SourceRecord] | None:
+        if self.calls < self.config.singly:
+            self.calls += 1
+            return [SourceRecord(PLACE, {"n": self.calls}, self.config.topic, self.calls)]
         self.calls += 1
         note(self.config.journal, "password", self.context.configs()["password"])
         polled, self.records = self.records, []

@@ -346,3 +346,55 @@ def test_a_batch_is_encoded_before_the_next_one_is_polled(make: MakeDelivery) ->
     assert not delivery.has_encoded(0.1)
     may_go_on.set()
     assert delivery.has_encoded(10)
+
+
+class Growing:
+    """A batch that takes values until it has three."""
+
+    def __init__(self, *values: bytes) -> None:
+        self.values = [*values]
+
+    def absorb(self, later: "Growing") -> bool:
+        if len(self.values) + len(later.values) > 3:
+            return False
+        self.values += later.values
+        return True
+
+
+def test_what_is_submitted_while_a_batch_waits_joins_it(make: MakeDelivery) -> None:
+    delivery, may_go_on, encoded = make(), threading.Event(), list[list[bytes]]()
+
+    def submit(*values: bytes, joins: bool = True) -> Growing:
+        growing = Growing(*values)
+
+        def encode() -> Records:
+            may_go_on.wait(10)
+            encoded.append(growing.values)
+            return NOTHING
+
+        delivery.submit(Batch(encode, "t", lambda _: None, joinable=growing if joins else None))
+        return growing
+
+    submit(b"first")
+    while delivery._batches.queue:  # until it is at work
+        time.sleep(0.001)
+    submit(b"a")
+    for value in (b"b", b"c"):
+        submit(value)
+    full = threading.Thread(target=submit, args=(b"d",))
+    full.start()
+    may_go_on.set()
+    full.join(10)
+    assert delivery.has_encoded(10)
+    assert encoded == [[b"first"], [b"a", b"b", b"c"], [b"d"]]
+    may_go_on.clear()
+    submit(b"e")
+    while delivery._batches.queue:
+        time.sleep(0.001)
+    submit(b"f", joins=False)
+    blocked = threading.Thread(target=submit, args=(b"g",))
+    blocked.start()
+    may_go_on.set()
+    blocked.join(10)
+    assert delivery.has_encoded(10)
+    assert encoded[3:] == [[b"e"], [b"f"], [b"g"]]
