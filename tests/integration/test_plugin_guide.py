@@ -25,7 +25,8 @@ from connect_dagster.orchestration.dagster_dev import FRESH_SIGNALS
 from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.rest.app import create_app
-from connect_dagster.testing.contexts import CollectedEnds, sink_batch, source_context
+from connect_dagster.testing import fixtures
+from connect_dagster.testing.contexts import CollectedEnds, CollectedReports, sink_batch, source_context
 from tests.conftest import Broker
 from tests.guides import replaced
 from tests.shipped_project import wait_until
@@ -42,7 +43,7 @@ def blocks(language: str) -> list[str]:
 
 
 FIVE, LIST = (block.splitlines() for block in blocks("bash"))
-TICK, CLOCK, RANGE, ORDERS, COUNT, CHANGE, HOURS = blocks("python")
+TICK, CLOCK, RANGE, ORDERS, COUNT, CHANGE, HOURS, TESTS = blocks("python")
 TOPIC = "click-counts"
 
 
@@ -123,6 +124,27 @@ def test_the_sink(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == "4 records\n"
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_the_tests_with_workers(tmp_path: Path) -> None:
+    distributed = TESTS.replace("connect_worker: ", "connect_distributed_worker: ").replace(
+        "    connect_worker.", "    connect_distributed_worker."
+    )
+    distributed = distributed.replace(" = connect_worker.", " = connect_distributed_worker.")
+    for name, code in {"tick": TICK, "count": COUNT, "test_one": TESTS, "test_group": distributed}.items():
+        (tmp_path / f"{name}.py").write_text(code)
+    loaded = f"-p {fixtures.__name__} -p no:cacheprovider"
+    assert "4 passed" in run(f".venv/bin/pytest -q {loaded} --rootdir {tmp_path} {tmp_path}", tmp_path)
+
+
+def test_what_a_sink_reports(spark: SparkSession) -> None:
+    reports = CollectedReports()
+    (frame,) = sink_batch(spark, "t", ["a", "b", None]).frames
+    reports.report_frame(frame, F.when(frame.column("value") == '"b"', "too long"))
+    reports.report_frame(frame.where(frame.column("value").isNull()), "null")
+    assert reports.reported == [("t", 0, 1, "too long"), ("t", 0, 2, "null")]
+
+
 def test_the_transform_and_the_predicate(spark: SparkSession) -> None:
     names = defined(CHANGE)
     df = spark.createDataFrame([("7",), ("seven",), (None,), ("8" * 101,)], "value string")
@@ -153,7 +175,7 @@ def test_the_rest_of_it(tmp_path: Path) -> None:
     config = load_properties(str(tmp_path / "orders.properties"))
     parsed = Plugins().connector(config["connector.class"]).plugin.config_def.parse(config)
     assert parsed.originals["options.path"] == "/data/orders"
-    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 11
+    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 12
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):
         assert (GUIDE.parent / target).exists(), target
 
