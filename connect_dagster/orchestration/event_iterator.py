@@ -54,6 +54,7 @@ from connect_dagster.orchestration.observations.topic_columns import (
     columns_of_newest_record,
     registered_columns,
 )
+from connect_dagster.orchestration.observations.topics import version_tags
 from connect_dagster.plugin.connector_file import DesiredState
 
 DECLARATION_KEY = f"{NAMESPACE}/declaration"
@@ -193,7 +194,10 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
         last = self._context.instance.get_latest_materialization_event(key)
         known = last.asset_materialization.metadata if last and last.asset_materialization else {}
         if columns is None or columns == TableMetadataSet.extract(known).column_schema:
-            return AssetObservation(key, metadata=metadata)
+            # Where the topic is an observable asset, Observe gives it this version too.
+            names = {one.topic_asset(topic): topic for topic in one.snapshot.lineage.topics}
+            tags = version_tags(one.snapshot.bounds, names[key]) if key in names else {}
+            return AssetObservation(key, metadata=metadata, tags=tags)
         progress = materialization_metadata(one.snapshot, output, time.time()) if output else {}
         return AssetMaterialization(key, metadata={**progress, **metadata})
 

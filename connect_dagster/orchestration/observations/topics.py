@@ -12,6 +12,7 @@ from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.kafka.topic_sizes import fetch_topic_sizes
+from connect_dagster.orchestration._compat import DATA_VERSION_TAG
 from connect_dagster.orchestration.observations.metadata import LAST_UPDATED
 from connect_dagster.orchestration.observations.topic_offsets import (
     Bounds,
@@ -85,6 +86,12 @@ class TopicReading:
             if newest is None
             else datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds"),
         }
+
+
+def version_tags(bounds: Mapping[Partition, Bounds] | None, topic: str) -> dict[str, str]:
+    """Return the tag with the data version of a topic; none without its bounds."""
+    own = _of(bounds or {}, topic)
+    return {DATA_VERSION_TAG: TopicReading(own).version} if own else {}
 
 
 def read_topics(

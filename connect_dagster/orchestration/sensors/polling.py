@@ -26,7 +26,7 @@ from connect_dagster.client.datasets import KafkaConnectDatasetProps, KafkaConne
 from connect_dagster.client.rest_client import KafkaConnectError
 from connect_dagster.client.types import Connector
 from connect_dagster.kafka.access import Brokers
-from connect_dagster.orchestration._compat import DATA_VERSION_TAG, TableMetadataSet
+from connect_dagster.orchestration._compat import TableMetadataSet
 from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.metadata_sets import KafkaConnectMetadataSet
 from connect_dagster.orchestration.assets.specs import ConnectorSelectorFn
@@ -40,7 +40,7 @@ from connect_dagster.orchestration.observations.metadata import materialization_
 from connect_dagster.orchestration.observations.poll import ConnectorPoll
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.observations.topic_columns import SchemaRegistryError, registered_columns
-from connect_dagster.orchestration.observations.topics import TopicReading
+from connect_dagster.orchestration.observations.topics import version_tags
 from connect_dagster.orchestration.observations.trend import ConnectorMark, ConnectorTrend
 from connect_dagster.orchestration.sensors.cursor import SensorCursor
 from connect_dagster.orchestration.sensors.sink_evaluations import CheckMemory, SinkEvaluations
@@ -279,8 +279,7 @@ class PollingTick:
         """Return the tag with the data version of an observable topic, which Observe gives it too."""
         if not self.has_observable_topics or not isinstance(output, KafkaConnectTopicProps):
             return {}
-        bounds = {number: edge for (topic, number), edge in (snapshot.bounds or {}).items() if topic == output.topic}
-        return {DATA_VERSION_TAG: TopicReading(bounds).version} if bounds else {}
+        return version_tags(snapshot.bounds, output.topic)
 
     def _reported(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Mapping[str, Any]]:
         """Return the metadata of the newest materialisations, read at once: a flow may have thousands of topics."""

@@ -121,6 +121,23 @@ def test_brokers_that_do_not_respond_are_one_sentence(monkeypatch: pytest.Monkey
     )
 
 
+def test_a_run_of_a_connector_and_observe_give_a_topic_one_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bounds(brokers: Bootstrap, names: Iterable[str], timeout: float) -> dict[Partition, Bounds]:
+        return {(name, 0): Bounds(0, 7) for name in names}
+
+    monkeypatch.setattr(poll, "fetch_topic_bounds", bounds)
+    monkeypatch.setattr("connect_dagster.orchestration.event_iterator.columns_of_newest_record", lambda *_: None)
+    with connect_server(bootstrap_servers="k:9092") as server, DagsterInstance.ephemeral() as instance:
+        defs = definitions(server.workspace)
+        job = defs.resolve_implicit_global_asset_job_def()
+        assert job.execute_in_process(instance=instance, asset_selection=[connector_key("local", "src")]).success
+        record = instance.get_latest_data_version_record(LINES, is_source=True)
+    assert record is not None
+    observation = record.event_log_entry.asset_observation
+    assert observation is not None
+    assert observation.data_version == TopicReading({0: Bounds(0, 7)}).version
+
+
 def test_eager_assets_downstream_see_what_the_sensor_materialises(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an observable asset Dagster looks at data versions, and not at materialisations as such."""
     ends = {"lines": 0}
