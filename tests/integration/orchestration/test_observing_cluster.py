@@ -48,6 +48,7 @@ class Observed:
     cursor: str | None = None
     observed: dict[AssetKey, Mapping[str, Any]] = field(default_factory=dict)
     materialized: dict[AssetKey, Mapping[str, Any]] = field(default_factory=dict)
+    checked: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     @property
     def client(self) -> KafkaConnectClient:
@@ -72,14 +73,15 @@ class Observed:
 
     def tick(self) -> None:
         """Poll, and keep the events by asset, as the daemon would in the instance."""
-        sensor = build_kafka_connect_polling_sensor(workspace=self.workspace, event_interval_seconds=0)
+        sensor = build_kafka_connect_polling_sensor(workspace=self.workspace, event_interval_seconds=0, max_lag=1)
         with dg.build_sensor_context(instance=self.instance, cursor=self.cursor) as context:
             result = sensor.evaluate_tick(context)
-        self.cursor, self.observed, self.materialized = result.cursor, {}, {}
+        self.cursor, self.observed, self.materialized, self.checked = result.cursor, {}, {}, {}
         for event in result.asset_events:
             assert isinstance(event, dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation)
             self.instance.report_runless_asset_event(event)
             if isinstance(event, dg.AssetCheckEvaluation):
+                self.checked[event.asset_key.path[-1], event.check_name] = event.passed
                 continue
             kept = self.observed if isinstance(event, dg.AssetObservation) else self.materialized
             kept[event.asset_key] = {key: value.value for key, value in event.metadata.items()}
@@ -160,6 +162,7 @@ def test_a_paused_sink_lags_and_a_running_one_has_a_rate(cluster: Observed, pipe
     wait_until(lags, "see the lag", 60)
     assert cluster.seen(sink)["records_lag_max"] in (1, 2)
     assert (cluster.seen(sink)["state"], cluster.seen(sink)["connector_running"]) == ("PAUSED", 0)
+    assert cluster.checked[sink, "connector_lag"] is False, "one record is allowed"
     cluster.client.resume(sink)
     rates: list[float] = []
 
@@ -169,6 +172,7 @@ def test_a_paused_sink_lags_and_a_running_one_has_a_rate(cluster: Observed, pipe
         return bool(cluster.seen(sink)["records_lag_total"] == 0)
 
     wait_until(caught_up, "see the lag go", 60)
+    assert cluster.checked[sink, "connector_lag"] is True
     assert max(rates) > 0
     assert cluster.seen(sink)["commit_age_seconds"] < 60
 

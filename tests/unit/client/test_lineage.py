@@ -1,6 +1,6 @@
 import pytest
 
-from connect_dagster.client.connector_classes import Config
+from connect_dagster.client.connector_classes import Config, find_class
 from connect_dagster.client.datasets import (
     KafkaConnectBucketProps,
     KafkaConnectDatasetProps,
@@ -10,6 +10,7 @@ from connect_dagster.client.datasets import (
 )
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.types import Direction
+from connect_dagster.isolation.plugins import Kind, Plugins
 from tests.unit.orchestration.answers import SINK, SOURCE
 
 # Seed 000's configuration of Debezium, as the topic of configurations shows it.
@@ -53,6 +54,11 @@ def _short(end: KafkaConnectDatasetProps | None) -> str:
             return end.uri
         case None:
             return "?"
+
+
+def test_every_connector_that_ships_is_known() -> None:
+    shipped = [plugin.class_name for plugin in Plugins().all((Kind.SOURCE, Kind.SINK))]
+    assert [name for name in shipped if find_class({"connector.class": name}) is None] == []
 
 
 def test_a_source_reads_its_file_and_writes_its_topic() -> None:
