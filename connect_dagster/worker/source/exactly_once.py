@@ -127,6 +127,7 @@ class ExactlyOnceSender:
         self._open: _Transaction | None = None
         self._places: Places | None = None
         self._open_batches = 0
+        self._has_committed = False
         producer.attach(thread.over, partial(thread.note_error, client_id), self._note_places)
 
     def send(self, batch: Batch[Any], encoded: Any) -> None:
@@ -166,7 +167,10 @@ class ExactlyOnceSender:
             transaction.begun = True
 
     def _write(self, transaction: _Transaction, sent: _Sent) -> None:
-        """Send a batch; a small one, and the last one before a commit, are not waited for."""
+        """Send a batch; a small one, and the last one before a commit, are not waited for.
+
+        The first transaction waits before its offsets, so that the error of a missing right names the topic.
+        """
         table: pa.Table = sent.encoded.table
         if not table.num_rows:
             return
@@ -177,7 +181,8 @@ class ExactlyOnceSender:
             return
         self._producer.queue(table, sent.batch.topic)
         transaction.queued += table.nbytes
-        if sent.batch.end is not End.COMMIT and transaction.queued > _MOST_QUEUED_BYTES:
+        is_much = transaction.queued > _MOST_QUEUED_BYTES and sent.batch.end is not End.COMMIT
+        if is_much or not self._has_committed:
             self._producer.flush()
             transaction.queued = 0
 
@@ -257,6 +262,7 @@ class ExactlyOnceSender:
         if transaction.begun or changes:
             self._begin(transaction)
             self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction, changes))
+            self._has_committed = True
             records = sum(one.encoded.table.num_rows for one in transaction.sent if not one.aborted)
             self._committed(records, (self._clock() - began) * 1000)
             if not self._thread.over():  # the next run of an abandoned task may have committed since

@@ -32,6 +32,7 @@ class Producer:
     calls: list[str] = field(default_factory=list)
     failure: Exception | None = None
     unknown: set[str] = field(default_factory=set)
+    flushes: list[int] = field(default_factory=list)
 
     def attach(self, *_: object) -> None: ...
 
@@ -43,7 +44,7 @@ class Producer:
         self.flush()
 
     def flush(self) -> None:
-        self.calls.append("flush")
+        self.flushes.append(len(self.calls))
 
     def queue(self, table: pa.Table, topic: str | None) -> None:
         if topic in self.unknown:
@@ -186,11 +187,13 @@ def test_all_batches_of_a_poll_share_a_transaction_and_its_last_offset() -> None
 
 def test_many_bytes_are_waited_for_before_the_next_batch_and_not_before_the_commit() -> None:
     sending, much = Sending(), "a" * (1 << 21)
-    sending.send(much, end=None)
-    sending.send("b", end=None)
-    sending.send(much)
-    lines = [call for call in sending.producer.calls if not call.startswith("lines")]
-    assert lines == ["begin", "flush", "offsets: 1", "commit"]
+    sending.send("a")
+    calls, flushes = sending.producer.calls, sending.producer.flushes
+    assert flushes == [2], "the first transaction waits before its offsets"
+    for number, (value, end) in enumerate([(much, None), ("b", None), (much, End.COMMIT)]):
+        sending.send(value, position=number, end=end)
+    assert flushes == [2, 6], "once more, behind the first of the next one"
+    assert calls[4:] == ["begin", f"lines: {much}", "lines: b", f"lines: {much}", "offsets: 2", "commit"]
 
 
 def test_a_batch_without_records_has_an_offset_all_the_same() -> None:
