@@ -1,4 +1,4 @@
-"""A server with the API of S3 for tests: moto's, as a child process."""
+"""Servers with the APIs of S3 and of Google Cloud Storage for tests, as child processes: moto, gcp-storage-emulator."""
 
 import json
 import subprocess
@@ -99,3 +99,23 @@ def running_object_store(workdir: Path) -> Iterator[ObjectStoreServer]:
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def running_google_storage(workdir: Path, bucket: str) -> Iterator[str]:
+    """Run a server with the API of Google Cloud Storage and one bucket; answers its host and port."""
+    port = free_port()
+    program = "from gcp_storage_emulator.__main__ import main; import sys; sys.exit(main())"
+    words = ["start", f"--host={HOST}", f"--port={port}", "--in-memory", f"--default-bucket={bucket}"]
+    with (workdir / "google.log").open("ab") as log:
+        process = start_leashed([sys.executable, "-c", program, *words], log=log)
+    try:
+        deadline = time.monotonic() + 60
+        while not is_listening(port):
+            assert process.poll() is None, (workdir / "google.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield f"{HOST}:{port}"
+    finally:
+        process.kill()
+        process.wait(30)
