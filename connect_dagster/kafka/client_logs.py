@@ -14,6 +14,8 @@ _AGAIN_SECONDS = 10.0
 _MOST_KINDS = 1000
 _LATER = "No `bootstrap.servers` configured"
 """Of clients that get theirs once they can connect by a relay (``kafka.security.sasl_relay``)."""
+# Of the first idempotent producer of a cluster, whose coordinator has just been made.
+_PASSING = re.compile(r"Failed to acquire \w+ PID from broker .*: retrying$")
 _NUMBERS = re.compile(r"\d+")
 # Loggers of kafka-python; final errors, such as a refused login, reach the worker as exceptions.
 _OF_PYTHON_CLIENT = ("cluster", "coordinator", "net.connection", "net.inet", "net.manager", "net.transport")
@@ -28,9 +30,12 @@ class _OneOfAKind(logging.Filter):
         self._said: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
         if record.levelno > logging.WARNING:
             record.levelno, record.levelname = logging.WARNING, "WARNING"
-        kind, now = _NUMBERS.sub("", record.getMessage()), time.monotonic()
+        if _PASSING.search(text):
+            record.levelno, record.levelname = logging.INFO, "INFO"
+        kind, now = _NUMBERS.sub("", text), time.monotonic()
         if _LATER in kind:
             return False
         with self._lock:
