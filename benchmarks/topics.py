@@ -16,6 +16,7 @@ from connect_dagster.plugin.records import TopicPartition as Partition
 Settings = dict[str, str | int | float | bool]
 
 _SECONDS = 30.0
+_KNOWN_SECONDS = 0.05
 _FETCHED = 20_000
 _CONTROL_RECORDS = 10  # more than those behind the last record
 _CONNECT_SECONDS = 0.5
@@ -40,6 +41,13 @@ class Topics:
         """Make topics with the broker's defaults."""
         for future in self._admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
             future.result(_SECONDS)
+        # A client that asks for the end of a topic before it has heard of it does not find it for minutes.
+        deadline = Deadline(_SECONDS, f"the topics {', '.join(names)} are known")
+        deadline.wait(lambda: self._knows(names), _KNOWN_SECONDS)
+
+    def _knows(self, names: Sequence[str]) -> bool:
+        found = self._watcher.list_topics(timeout=_SECONDS).topics
+        return all(name in found and found[name].partitions for name in names)
 
     def delete(self, names: Sequence[str]) -> None:
         """Delete topics, whose space the broker frees a minute later."""

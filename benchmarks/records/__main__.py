@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
-from confluent_kafka import KafkaError, KafkaException
 
 from benchmarks.bench import Bench, Effort
 from benchmarks.contestants import OURS, Running
@@ -125,20 +124,11 @@ def _round(bench: Bench, worker: Running, topic: str, shape: str, way: Way) -> W
     config = {"name": name, "connector.class": "Generated", "topic": topic, "shape": shape, "form": way.form}
     watch = Stopwatch(worker.processes)
     worker.create({**config, "poll": str(way.poll), "records": str(records)})
-    await_all(worker, records, [lambda: _holds(bench, topic, records)])
+    await_all(worker, records, [lambda: bench.topics.end_offset(topic) >= records])
     window = watch.stop()
     worker.delete(name)
     worker.processes.settle(2.0)
     return window
-
-
-def _holds(bench: Bench, topic: str, records: int) -> bool:
-    try:
-        return bench.topics.end_offset(topic) >= records
-    except KafkaException as error:
-        if error.args[0].code() in (KafkaError._UNKNOWN_PARTITION, KafkaError.UNKNOWN_TOPIC_OR_PART):
-            return False  # the client has not heard of the new topic yet
-        raise
 
 
 if __name__ == "__main__":
