@@ -24,7 +24,8 @@ class Day:
     """The records of a day in a topic, numbered, as many in each part of the day."""
 
     def __init__(self, bootstrap: str, topic: str, count: int, parts: int) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap})
+        # Others change the order of records that a broker refuses at first, as those of a new topic.
+        self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
         self._topic, self._count, self._parts = topic, count, parts
         self.partition_values: list[list[tuple[int, int]]] = [[] for _ in range(PARTITIONS)]
 
@@ -76,6 +77,8 @@ def run(broker: Broker, topic: str, workdir: Path, *, kills: int, count: int) ->
         "rotate.interval.ms": str(HOUR),
         "partitioner.class": "hourly",
         "consumer.override.max.poll.records": "600",
+        # The next worker waits for the end of the killed one's session.
+        "consumer.override.session.timeout.ms": "6000",
     }
     connector = write_properties(workdir / "sink.properties", config)
     props = {
