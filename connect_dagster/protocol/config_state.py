@@ -243,6 +243,10 @@ class ConfigTable:
         """Return whether the connector exists."""
         return connector in self._configs
 
+    def connector_config(self, connector: str) -> Config | None:
+        """Return the configuration of a connector as the user wrote it; ``None`` when it does not exist."""
+        return _copied(self._configs.get(connector))
+
     def apply(self, key: str | None, value: bytes | None, offset: int) -> Applied:
         """Apply a record.
 

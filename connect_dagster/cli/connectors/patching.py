@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -12,6 +12,7 @@ from connect_dagster.cli.connectors.verbs import act_and_report, known_connector
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.operations import target_state_of
 from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.types import ConfigValidation
 
 
 @click.command("patch")
@@ -42,15 +43,20 @@ def patch_command(
     if unknown:
         raise Trouble(f"The configuration of {name} has no {', '.join(unknown)}.")
     after = {key: value for key, value in {**before, **changes}.items() if key not in removed}
-    validation = client.validate(after)
-    if errors := validation.errors():
-        sentences = [f"{key}: {text}" for key, texts in errors.items() for text in texts]
-        raise Trouble(f"The worker refuses the configuration of {name}: {'; '.join(sentences)}. Nothing was changed.")
-    diff = ConfigDiff(before, after, validation.secret_keys())
+    diff = ConfigDiff(before, after, valid(client, name, after).secret_keys())
     click.echo("\n".join([f"{name}: no change" if diff.is_empty else f"{name}: change", *diff.lines()]))
     if not dry_run and not diff.is_empty:
         goals = {name: target_state_of(known.status)}
         act_and_report(client, goals, lambda one: client.patch_config(one, changes), timeout)
+
+
+def valid(client: KafkaConnectClient, name: str, config: Mapping[str, str | None]) -> ConfigValidation:
+    """Return the worker's validation of a configuration. Raises Trouble when it has errors."""
+    validation = client.validate(config)
+    if errors := validation.errors():
+        sentences = [f"{key}: {text}" for key, texts in errors.items() for text in texts]
+        raise Trouble(f"The worker refuses the configuration of {name}: {'; '.join(sentences)}. Nothing was changed.")
+    return validation
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

@@ -34,6 +34,7 @@ _HELP = {
     "key_password": "Password of the key, or of the store.",
     "bootstrap_server": "Brokers, as host:port between commas.",
     "command_config": "Property file with settings of clients of the brokers.",
+    "config_topic": "Topic with the configurations of connectors: config.storage.topic of the workers.",
 }
 
 

@@ -27,7 +27,7 @@ ACCESS_KEYS = (
     "key_password",
 )
 """Fields of :class:`Access` with an option of the same name."""
-KEYS = ("url", *ACCESS_KEYS, "bootstrap_server", "command_config")
+KEYS = ("url", *ACCESS_KEYS, "bootstrap_server", "command_config", "config_topic")
 """Names of options that a context may have; ``url`` is always there."""
 SECRETS = frozenset({"password", "token", "ca_password", "key_password"})
 Context = Mapping[str, str]

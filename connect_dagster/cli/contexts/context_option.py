@@ -12,8 +12,11 @@ from connect_dagster.cli.contexts.context_file import Context, context_names, re
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+_NAME = f"{__name__}.name"
+
+
 def context_option(**attributes: Any) -> Callable[[Command], Command]:
-    """Return the option ``--context``.
+    """Return the option ``--context``, for :func:`given_context` as well.
 
     Args:
         attributes: as for any option.
@@ -23,9 +26,16 @@ def context_option(**attributes: Any) -> Callable[[Command], Command]:
         envvar="CONNECT_DAGSTER_CONTEXT",
         show_envvar=True,
         shell_complete=context_names,
+        callback=_keep,
         help="Named cluster of `connect-dagster context`, instead of the current one.",
         **attributes,
     )
+
+
+def given_context() -> str | None:
+    """Return the name that ``--context`` of the running command, or of a group around it, has."""
+    running = click.get_current_context(silent=True)
+    return None if running is None else running.meta.get(_NAME)
 
 
 def chosen_context(name: str | None, place: str | None, option: str) -> Context | None:
@@ -43,3 +53,9 @@ def chosen_context(name: str | None, place: str | None, option: str) -> Context 
     if name and place:
         raise click.UsageError(f"Give {option} or --context, not both: a context has its own place")
     return None if place else read_contexts().chosen(name)
+
+
+def _keep(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
+    if name is not None:
+        context.meta[_NAME] = name
+    return name

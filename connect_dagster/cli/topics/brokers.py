@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from connect_dagster.cli.contexts.context_file import ContextError
-from connect_dagster.cli.contexts.context_option import chosen_context, context_option
+from connect_dagster.cli.contexts.context_option import chosen_context, context_option, given_context
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
 from connect_dagster.kafka.access import Brokers
@@ -33,23 +33,19 @@ _command_config = click.option(
 )
 
 
-_CONTEXT = f"{__name__}.context"
-
-
-def _keep_context(context: click.Context, _: click.Parameter, name: str | None) -> None:
-    context.meta[_CONTEXT] = name
-
-
 def brokers_options(command: Command) -> Command:
     """Add the options that lead to brokers to a command, for :func:`chosen_brokers`."""
-    context = context_option(expose_value=False, callback=_keep_context)
-    return _bootstrap_server(context(_command_config(command)))
+    return _bootstrap_server(context_option(expose_value=False)(_command_config(command)))
+
+
+def brokers_beside_worker(command: Command) -> Command:
+    """Add them to a command that has the options of a worker, and so ``--context``, already."""
+    return _bootstrap_server(_command_config(command))
 
 
 def chosen_brokers(bootstrap_server: str | None, command_config: str | None) -> Brokers:
     """Return the brokers that the options, or a context, name. Raises ClickException when a file cannot be read."""
-    context = click.get_current_context(silent=True)
-    name = None if context is None else context.meta.get(_CONTEXT)
+    name = given_context()
     chosen = chosen_context(name, bootstrap_server, "--bootstrap-server") or {}
     if name and "bootstrap_server" not in chosen:
         raise ContextError(

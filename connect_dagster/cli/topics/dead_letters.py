@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker
-from connect_dagster.cli.table_text import table_text
+from connect_dagster.cli.table_text import table_text, time_text
 from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.topics.record_text import as_json
 from connect_dagster.client.lineage import DEAD_LETTER_KEY
@@ -190,10 +189,7 @@ def _require_one_partition(bootstrap: Brokers, topic: str, partition: int | None
 
 
 def _row(letter: DeadLetter) -> Sequence[str]:
-    time = ""
-    if letter.timestamp is not None:
-        moment = datetime.datetime.fromtimestamp(letter.timestamp / 1000, datetime.UTC)
-        time = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = "" if letter.timestamp is None else time_text(letter.timestamp)
     text = (letter.text or "").replace("\n", " ")
     shown = text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
     exception = (letter.exception or "").rpartition(".")[2]

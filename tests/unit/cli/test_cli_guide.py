@@ -8,9 +8,12 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from confluent_kafka import Producer
 
 from connect_dagster.cli.main import main
+from connect_dagster.protocol.config_records import connector_key, properties_value
 from tests.guides import replaced
+from tests.mock_cluster import MockCluster, mock_cluster
 from tests.unit.orchestration.connect_server import ConnectServer, connect_server
 
 ROOT = Path(__file__).parents[3]
@@ -26,13 +29,30 @@ def server() -> Iterator[ConnectServer]:
         yield server
 
 
-def test_its_commands_run(server: ConnectServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cluster(server: ConnectServer) -> Iterator[MockCluster]:
+    """Brokers with the config topic of the worker."""
+    with mock_cluster() as cluster:
+        cluster.create("connect-configs")
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+        for changed in ({"batch.size": "5"}, {"batch.size": "6"}, {"topic": "other"}, {}):
+            value = properties_value(server.herder.configs["lines"] | changed)
+            producer.produce("connect-configs", value, connector_key("lines").encode())
+        assert producer.flush(20) == 0
+        yield cluster
+
+
+def test_its_commands_run(
+    server: ConnectServer, cluster: MockCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CONNECT_DAGSTER_CONTEXTS", str(tmp_path / "contexts.json"))
-    monkeypatch.delenv("CONNECT_DAGSTER_REST_URL", raising=False)
+    for variable in ("CONNECT_DAGSTER_REST_URL", "KAFKA_BOOTSTRAP_SERVERS"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(ROOT)
     exits = {"diff": 1}  # the connector is not there yet
+    places = {"http://127.0.0.1:8083": server.workspace.url, "127.0.0.1:9092": cluster.bootstrap_servers}
     for command in COMMANDS:
-        program, *words = shlex.split(replaced(command, {"http://127.0.0.1:8083": server.workspace.url}))
+        program, *words = shlex.split(replaced(command, places))
         ran = CliRunner().invoke(main, words)
         assert program == PROGRAM
         assert ran.exit_code == exits.get(words[0], 0), (command, ran.output)

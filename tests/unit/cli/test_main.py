@@ -45,6 +45,7 @@ def server_fixture() -> Iterator[ConnectServer]:
         (["offsets", "show", "a"], 0),
         (["offsets", "reset", "a"], 0),
         (["dlq", "list", "--connector", "a"], 2),
+        (["history", "a", "--context", "none"], 2),
         (["delete", "b"], 0),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
