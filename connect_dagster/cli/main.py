@@ -52,6 +52,7 @@ class LazyGroup(click.Group):
         "apply": ("connectors.declared", "Apply declared connectors."),
         "completion": ("connectors.shell_completion", "Print the script that has a shell complete words."),
         "context": ("contexts.context", "Name clusters, and choose the one that commands ask."),
+        "create": ("connectors.create", "Write the file of a new connector."),
         "delete": ("connectors.verbs", "Delete connectors; their offsets stay."),
         "describe": (
             "connectors.details",

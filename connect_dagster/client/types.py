@@ -188,6 +188,7 @@ class ValidatedValue(Response):
     name: str
     value: str | None = None
     errors: tuple[str, ...] = ()
+    recommended_values: tuple[str | None, ...] = ()
 
 
 class KeyDefinition(Response):

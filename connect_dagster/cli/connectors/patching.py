@@ -34,7 +34,7 @@ def patch_command(
 
     The worker validates it before. Waits until the connector runs it.
     """
-    changes: dict[str, str | None] = {**_pairs(given), **dict.fromkeys(removed)}
+    changes: dict[str, str | None] = {**key_value_pairs(given), **dict.fromkeys(removed)}
     if not changes:
         raise click.UsageError("Nothing to change: give --set KEY=VALUE or --remove KEY")
     known = known_connectors(client, [name])[name]
@@ -59,7 +59,8 @@ def valid(client: KafkaConnectClient, name: str, config: Mapping[str, str | None
     return validation
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def key_value_pairs(given: Sequence[str]) -> dict[str, str]:
+    """Return options of the form KEY=VALUE as a configuration. Raises UsageError for one of another form."""
     pairs = {}
     for text in given:
         key, equals, value = text.partition("=")

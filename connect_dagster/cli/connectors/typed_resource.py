@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker
+from connect_dagster.cli.connectors.plugin_choice import connector_plugin
+from connect_dagster.cli.connectors.rest_access import asks_worker
 from connect_dagster.client.rest_client import KafkaConnectClient
-from connect_dagster.client.types import ConnectorPlugin
 from connect_dagster.orchestration.resources.bundled import SinkConnectorResource, SourceConnectorResource
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.resources.resource_type import WrittenResource, live_resource_type, module_source
@@ -23,7 +23,7 @@ def typed_resource_command(client: KafkaConnectClient, plugin: str) -> None:
     It has a field for each key that the worker's plugin defines, with its type and text, so that editors complete
     and type checkers check what is declared. PLUGIN is a class, by its whole or its simple name.
     """
-    found = _find(client, plugin)
+    found = connector_plugin(client.plugins(), plugin, f"The worker at {client.url}")
     base = BASES[found.type]
     made = live_resource_type(client.plugin_config(found.plugin_class), found.plugin_class, base)
     written = WrittenResource(
@@ -35,15 +35,3 @@ def typed_resource_command(client: KafkaConnectClient, plugin: str) -> None:
     )
     title = f"A resource for {found.plugin_class}, written by ``connect-dagster typed-resource``."
     click.echo(module_source(title, "connect_dagster", base.__name__, [written]), nl=False)
-
-
-def _find(client: KafkaConnectClient, plugin: str) -> ConnectorPlugin:
-    plugins = [each for each in client.plugins() if each.type in BASES]
-    names = {plugin, f"{plugin}Connector"}
-    for each in plugins:
-        if names & {each.plugin_class, each.plugin_class.rpartition(".")[2]}:
-            return each
-    raise Trouble(
-        f"The worker at {client.url} has no connector plugin {plugin}; "
-        f"it has {', '.join(each.plugin_class for each in plugins) or 'none at all'}"
-    )

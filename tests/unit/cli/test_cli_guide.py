@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from confluent_kafka import Producer
 
 from connect_dagster.cli.main import main
+from connect_dagster.herder.interface import PluginInfo
 from connect_dagster.protocol.config_records import connector_key, properties_value
 from tests.guides import replaced
 from tests.mock_cluster import MockCluster, mock_cluster
-from tests.unit.orchestration.connect_server import ConnectServer, connect_server
+from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -49,8 +50,13 @@ def test_its_commands_run(
     for variable in ("CONNECT_DAGSTER_REST_URL", "KAFKA_BOOTSTRAP_SERVERS"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(server.herder, "plugins", lambda *, connectors_only: [PluginInfo(CLASS, "source", "4.3.1")])
     exits = {"diff": 1}  # the connector is not there yet
-    places = {"http://127.0.0.1:8083": server.workspace.url, "127.0.0.1:9092": cluster.bootstrap_servers}
+    places = {
+        "http://127.0.0.1:8083": server.workspace.url,
+        "127.0.0.1:9092": cluster.bootstrap_servers,
+        "/tmp/app-log.yaml": str(tmp_path / "app-log.yaml"),
+    }
     for command in COMMANDS:
         program, *words = shlex.split(replaced(command, places))
         ran = CliRunner().invoke(main, words)

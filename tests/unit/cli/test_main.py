@@ -46,6 +46,7 @@ def server_fixture() -> Iterator[ConnectServer]:
         (["offsets", "reset", "a"], 0),
         (["dlq", "list", "--connector", "a"], 2),
         (["history", "a", "--context", "none"], 2),
+        (["create", "NoSuchConnector"], 2),
         (["delete", "b"], 0),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
