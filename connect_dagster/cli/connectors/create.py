@@ -15,6 +15,7 @@ from connect_dagster.cli.connectors.plugin_choice import connector_plugin, conne
 from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble, asks_worker
 from connect_dagster.cli.connectors.shell_completion import plugin_names
 from connect_dagster.client.masking import mask_config, mask_text
+from connect_dagster.client.option_pages import option_pages
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConfigValidation, ConnectorPlugin
 
@@ -85,6 +86,7 @@ def create_command(
     if no_input:
         _require_valid(plugins.validate(config), config)
     else:
+        click.echo(f"The options of {plugin}: {', '.join(option_pages(plugin, [_CLASS]))}")
         config = complete_config(config, plugins.validate, _answer, wished)
     config = {"name": config["name"], _CLASS: plugin, **config}
     path = output or Path(f"{config['name']}.properties")
@@ -167,7 +169,9 @@ def _require_valid(validation: ConfigValidation, config: Mapping[str, str | None
     """Raise an error that lists all that is missing or wrong."""
     if questions := open_questions(validation):
         lines = [f"  {each.key}: {' '.join(each.errors)}" for each in questions]
-        text = "\n".join(["The configuration is not complete; give these with --set KEY=VALUE:", *lines])
+        pages = ", ".join(option_pages(config[_CLASS] or "", [each.key for each in questions]))
+        heading = "The configuration is not complete; give these with --set KEY=VALUE:"
+        text = "\n".join([heading, *lines, f"See {pages}"])
         raise _IncompleteError(mask_text(text, [config], validation.secret_keys()))
 
 

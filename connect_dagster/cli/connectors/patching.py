@@ -11,6 +11,7 @@ from connect_dagster.cli.connectors.rest_access import Trouble, asks_worker, tim
 from connect_dagster.cli.connectors.verbs import act_and_report, known_connectors
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.operations import target_state_of
+from connect_dagster.client.option_pages import refusal_text
 from connect_dagster.client.rest_client import KafkaConnectClient
 from connect_dagster.client.types import ConfigValidation
 
@@ -54,8 +55,8 @@ def valid(client: KafkaConnectClient, name: str, config: Mapping[str, str | None
     """Return the worker's validation of a configuration. Raises Trouble when it has errors."""
     validation = client.validate(config)
     if errors := validation.errors():
-        sentences = [f"{key}: {text}" for key, texts in errors.items() for text in texts]
-        raise Trouble(f"The worker refuses the configuration of {name}: {'; '.join(sentences)}. Nothing was changed.")
+        reasons = refusal_text(config.get("connector.class") or "", errors)
+        raise Trouble(f"The worker refuses the configuration of {name}: {reasons}. Nothing was changed.")
     return validation
 
 

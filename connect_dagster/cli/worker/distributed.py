@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
+from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_start_failure
 from connect_dagster.errors import ConnectError
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.distributed.config import DistributedConfig
@@ -43,7 +43,7 @@ def run(props: Mapping[str, str], session: SessionStart, ending: threading.Event
         process = DistributedProcess(DistributedConfig, props, session, began)
     except Exception as error:
         session.stop()
-        log_stop("Stopping due to error", error)
+        log_start_failure(error)
         return 2
     try:
         process.warm_up()

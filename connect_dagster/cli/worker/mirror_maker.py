@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from connect_dagster.backoff import Backoff
 from connect_dagster.cli.mirror.flow_file import FRAMEWORK_KEYS, flows_of_file
 from connect_dagster.cli.worker.distributed import GroupStores, herder_of
-from connect_dagster.cli.worker.process import Parts, WorkerAdmin, log_stop
+from connect_dagster.cli.worker.process import Parts, WorkerAdmin, log_start_failure, log_stop
 from connect_dagster.connectors.mirror.flow import Flow
 from connect_dagster.connectors.mirror.flow_configs import FlowConfig, looping_flows, unused_properties
 from connect_dagster.errors import BadRequestError, ConfigError, ConnectError
@@ -61,7 +61,7 @@ def run(
         process = MirrorProcess(props, targets, session)
     except Exception as error:
         session.stop()
-        log_stop("Stopping due to error", error)
+        log_start_failure(error, "docs/mirror.md")
         return 2
     try:
         process.start()

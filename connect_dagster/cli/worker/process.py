@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from confluent_kafka import KafkaError, KafkaException
 
 from connect_dagster.client.inter_worker import RestClient
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.herder.interface import Herder, ServerInfo
 from connect_dagster.isolation.config_transformer import ConfigTransformer
 from connect_dagster.isolation.plugins import Plugins
@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 # The Kafka Connect whose REST API this is.
 Config = TypeVar("Config", bound=WorkerConfig)
 
+WORKER_OPTIONS = "docs/reference/worker_options.md"
 _CLUSTER_SECONDS = 6.0
 _ADMIN_MILLISECONDS = 30_000
 
@@ -202,6 +203,18 @@ class WorkerProcess(ABC, Generic[Config]):
         )
         self._rest.start(herder)
         log.info("Kafka Connect started")
+
+
+def log_start_failure(error: Exception, page: str = WORKER_OPTIONS) -> None:
+    """Log why the worker does not start, and for a wrong option the page that explains it.
+
+    Args:
+        error: that ended the start.
+        page: of the options.
+    """
+    log_stop("Stopping due to error", error)
+    if isinstance(error, ConfigError):
+        log.error("The options are explained in %s", page)
 
 
 def log_stop(what: str, error: Exception) -> None:

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 
-from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_stop
+from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_start_failure, log_stop
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import INITIAL_TARGETS, Herder
 from connect_dagster.herder.standalone.herder import StandaloneHerder
@@ -40,7 +40,7 @@ def run(
         process = StandaloneProcess(StandaloneConfig, props, session, began)
     except Exception as error:
         session.stop()
-        log_stop("Stopping due to error", error)
+        log_start_failure(error)
         return 2
     try:
         if not process.create_connectors(connector_files):

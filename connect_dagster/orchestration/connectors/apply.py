@@ -10,6 +10,7 @@ import dagster as dg
 
 from connect_dagster.client.config_diff import ConfigDiff
 from connect_dagster.client.masking import mask_text
+from connect_dagster.client.option_pages import refusal_text
 from connect_dagster.client.rest_client import CONFLICT, KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import ConfigValidation, ConnectorStatus, State
 from connect_dagster.orchestration.connectors.spec import KafkaConnectConnectorSpec
@@ -17,11 +18,11 @@ from connect_dagster.plugin.connector_file import DesiredState
 
 
 class InvalidConnectorError(dg.Failure):
-    """A declared configuration that the worker refuses."""
+    """A declared configuration that the worker refuses; the text ends with the pages that explain its options."""
 
-    def __init__(self, name: str, errors: dict[str, tuple[str, ...]]) -> None:
-        reasons = "; ".join(f"{key}: {sentence}" for key, sentences in errors.items() for sentence in sentences)
-        super().__init__(f"The worker refuses the configuration of connector '{name}': {reasons}")
+    def __init__(self, spec: KafkaConnectConnectorSpec, errors: dict[str, tuple[str, ...]]) -> None:
+        reasons = refusal_text(spec.connector_class, errors)
+        super().__init__(f"The worker refuses the configuration of connector '{spec.name}': {reasons}")
 
 
 class InvalidConnectorsError(dg.Failure):
@@ -168,14 +169,14 @@ def _validate(
         # For an unknown class the worker returns an error instead of a list: ours 404, Java's 500.
         if error.status in (400, 404, 500):
             message = mask_text(str(error), [config], spec.hidden_keys)
-            raise InvalidConnectorError(spec.name, {"connector.class": (message,)}) from None
+            raise InvalidConnectorError(spec, {"connector.class": (message,)}) from None
         raise
     if errors := validation.errors():
         secret_keys = validation.secret_keys() | spec.hidden_keys
         shown = {
             key: tuple(mask_text(one, [config], secret_keys) for one in sentences) for key, sentences in errors.items()
         }
-        raise InvalidConnectorError(spec.name, shown)
+        raise InvalidConnectorError(spec, shown)
     return validation
 
 

@@ -61,6 +61,7 @@ def test_questions_end_with_a_file_that_apply_takes(server: ConnectServer) -> No
     ran = run(server, "--set", "name=lines", answers="3\n2\n/tmp/in.txt\n")
     assert ran.exit_code == 0, ran.output
     assert f"  1  {SINK}\n  2  {CLASS}\n" in ran.stdout
+    assert f"The options of {CLASS}: docs/reference/connector_options.md\n" in ran.stdout
     assert "Error: 3 is neither a number of the list nor a connector class in it" in ran.output
     assert ran.stdout.endswith("lines: written to lines.properties\nNext: connect-dagster apply lines.properties\n")
     assert Path("lines.properties").read_text() == f"name=lines\nconnector.class={CLASS}\nfile=/tmp/in.txt\n"
@@ -87,7 +88,8 @@ def test_without_input_one_error_lists_what_is_missing(server: ConnectServer) ->
     assert (ran.exit_code, ran.stderr) == (
         1,
         "Error: The configuration is not complete; give these with --set KEY=VALUE:\n"
-        '  file: Missing required configuration "file" which has no default value.\n',
+        '  file: Missing required configuration "file" which has no default value.\n'
+        "See docs/reference/connector_options.md\n",
     )
     ran = run(server, "--no-input")
     assert (ran.exit_code, ran.stderr.splitlines()[-1]) == (
