@@ -70,6 +70,10 @@ class LazyGroup(click.Group):
         "patch": ("connectors.patching", "Change keys of a configuration; the others stay."),
         "pause": ("connectors.verbs", "Pause connectors."),
         "plugin": ("plugins.plugin", "List and describe plugins, or create a project for one."),
+        "preview": (
+            "connectors.preview",
+            "Print what a sink would get of the first records of its topics, and write nothing.",
+        ),
         "reset-topics": (
             "connectors.details",
             "Forget the topics that a connector has used; those that it still uses come back.",

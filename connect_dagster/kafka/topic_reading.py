@@ -38,6 +38,7 @@ def read_topic(
     timeout: float,
     partition: int | None = None,
     isolation: str = "read_committed",
+    start: int = OFFSET_BEGINNING,
 ) -> Iterator[Message]:
     """Yield the records of a topic up to its current end, each partition's in order.
 
@@ -47,6 +48,7 @@ def read_topic(
         timeout: How long nothing may come before its end, in seconds.
         partition: The only one to read; all of them when None.
         isolation: ``read_committed`` leaves out aborted transactions, and ends before an open one.
+        start: Offset of each partition to begin with; by default its oldest record.
 
     Raises:
         MissingTopicError: The topic does not exist.
@@ -57,7 +59,7 @@ def read_topic(
         raise MissingTopicError(f"Topic {topic!r} does not exist.")
     numbers = range(count) if partition is None else [partition]
     with brokers_errors(), closing(_consumer(bootstrap, isolation)) as consumer:
-        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in numbers])
+        consumer.assign([TopicPartition(topic, number, start) for number in numbers])
         yield from _until_ends(consumer, len(numbers), timeout)
 
 

@@ -24,7 +24,9 @@ pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "records.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
-((WORKER, READ, DEAD, REPLAY),) = (block.splitlines() for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL))
+((WORKER, READ, PREVIEW, DEAD, REPLAY),) = (
+    block.splitlines() for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL)
+)
 SETTINGS = re.findall(r"```properties\n(.*?)```", TEXT, re.DOTALL)
 OF_SINKS = ("consumer.", "value.converter=io")
 
@@ -88,6 +90,13 @@ def test_the_good_ones_go_on_and_the_bad_one_is_a_dead_letter(guided: Guided) ->
     assert "TRANSFORMATION  SparkRuntimeException  [CANNOT_PARSE_JSON_FIELD] Cannot parse the field name 'id'" in line
     orders = replaced(READ, guided.places).split()[3]
     assert guided.run(REPLAY).stdout.endswith(f"to {orders}\n")
+    program, command, *files = shlex.split(PREVIEW)
+    previewed = guided.run(f"{program} {command}", *(str(guided.folder / Path(file).name) for file in files))
+    lines = [json.loads(line) for line in previewed.stdout.splitlines()]
+    assert [(line["outcome"], line["offset"], line.get("value")) for line in lines] == [
+        ("dropped", 0, None),
+        ("put", 1, "desk"),
+    ]
     small = guided.run(
         ".venv/bin/connect-dagster topic read", f"{orders}-small", "--from-beginning", "--max-messages=1"
     )
