@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import dagster as dg
 from dagster import AssetCheckSeverity
 
+from connect_dagster.client.captures import CaptureReading
 from connect_dagster.orchestration.checks.connector_checks import (
     CheckOutcome,
     ConnectorAsset,
@@ -12,7 +13,6 @@ from connect_dagster.orchestration.checks.connector_checks import (
     connector_assets,
     connector_checks,
 )
-from connect_dagster.orchestration.observations.capture import CaptureReading
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from confluent_kafka import KafkaException
 
+from connect_dagster.client.captures import CaptureReading, capture_reading, is_capture
 from connect_dagster.client.datasets import topic_names
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.mirror_names import MirrorNames
@@ -21,7 +22,6 @@ from connect_dagster.client.types import Connector, TaskProgress
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.orchestration.cluster import ConnectCluster
-from connect_dagster.orchestration.observations.capture import CaptureReading, capture_reading, is_capture
 from connect_dagster.orchestration.observations.mirror import (
     MIRROR_SOURCE,
     MirrorReading,

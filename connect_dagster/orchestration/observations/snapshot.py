@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from connect_dagster.client.captures import CaptureReading
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, topic_names
 from connect_dagster.client.lineage import ConnectorLineage
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
-from connect_dagster.orchestration.observations.capture import CaptureReading
 from connect_dagster.orchestration.observations.mirror import MirrorReading
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
 

@@ -8,13 +8,13 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from connect_dagster.client.captures import is_capture, topic_prefix
 from connect_dagster.client.types import Connector
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.orchestration.cluster import check_brokers
 from connect_dagster.orchestration.failures import one_sentence
-from connect_dagster.orchestration.observations.capture import is_capture, topic_prefix
 from connect_dagster.orchestration.ops.jobs import single_op_job
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 

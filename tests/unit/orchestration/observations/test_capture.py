@@ -5,16 +5,11 @@ from typing import Any
 import pytest
 from dagster import AssetMaterialization
 
+from connect_dagster.client.captures import CaptureReading, capture_reading, is_capture, topic_prefix
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.types import Direction, MetricSample, PartitionOffset
 from connect_dagster.orchestration.checks.capture import retention_outcome
-from connect_dagster.orchestration.observations.capture import (
-    CaptureReading,
-    capture_metadata,
-    capture_reading,
-    is_capture,
-    topic_prefix,
-)
+from connect_dagster.orchestration.observations.capture import capture_metadata
 from connect_dagster.orchestration.observations.metadata import observation_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
 from tests.unit.orchestration.answers import SOURCE, connector
