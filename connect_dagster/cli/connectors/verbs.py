@@ -25,7 +25,8 @@ from connect_dagster.client.operations import (
     delete_and_await,
     target_state_of,
 )
-from connect_dagster.client.rest_client import KafkaConnectClient
+from connect_dagster.client.progress import Progress, progress_of
+from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import Connector, ConnectorState
 from connect_dagster.plugin.connector_file import DesiredState
 
@@ -59,15 +60,22 @@ def list_command(client: KafkaConnectClient, in_json: bool) -> None:
 def status_command(client: KafkaConnectClient, names: Sequence[str], in_json: bool) -> None:
     """Print the states of connectors.
 
-    Those of their tasks too, and why they FAILED; of all connectors when none is named. Exits with 1 when one FAILED.
+    Those of their tasks too, and why they FAILED; of all connectors when none is named. Running snapshots and sinks
+    with a backlog follow, as far as the worker that is asked has their tasks. Exits with 1 when one FAILED.
     """
     connectors = known_connectors(client, names)
+    progress = read_progress(client, connectors)
     if in_json:
-        shown = {name: one.status.model_dump(mode="json") for name, one in connectors.items()}
+        shown = {
+            name: {**one.status.model_dump(mode="json"), "progress": [each.as_json() for each in progress[name]]}
+            for name, one in connectors.items()
+        }
         click.echo(_masked(json.dumps(shown, indent=2), connectors))
     else:
         rows = [row for one in connectors.values() for row in _status_rows(one)]
         click.echo(_masked(table_text(("CONNECTOR", "TYPE", "STATE", "WORKER", "WHY"), rows), connectors))
+        if moving := [(name, each.part, each.text()) for name, found in progress.items() for each in found]:
+            click.echo(f"\n{table_text(('CONNECTOR', 'PART', 'PROGRESS'), moving)}")
     if any(one.status.has_failed for one in connectors.values()):
         sys.exit(NOT_AS_WISHED)
 
@@ -210,6 +218,15 @@ def known_connectors(client: KafkaConnectClient, names: Sequence[str]) -> dict[s
             f"it has {', '.join(connectors) or 'none at all'}."
         )
     return {name: connectors[name] for name in names} or connectors
+
+
+def read_progress(client: KafkaConnectClient, connectors: Mapping[str, Connector]) -> dict[str, list[Progress]]:
+    """Return the progress of connectors by their names; none from a worker that does not give its metrics."""
+    try:
+        samples = client.metric_samples()
+    except KafkaConnectError:
+        samples = []
+    return {name: progress_of(one, samples) for name, one in connectors.items()}
 
 
 def _status_rows(connector: Connector) -> Iterator[tuple[str, ...]]:

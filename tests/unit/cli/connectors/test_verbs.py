@@ -3,12 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from connect_dagster.cli.main import LazyGroup, main
+from connect_dagster.errors import BadRequestError
+from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import TargetState, TaskId
+from connect_dagster.worker.metrics.tasks import TaskPlugins
 from tests.unit.orchestration.connect_server import CLASS, ConnectServer, connect_server
 
 NOBODY = "http://127.0.0.1:9"
@@ -57,6 +61,32 @@ def test_status_of_what_failed_tells_why_without_secrets_and_exits_with_1(server
     as_json = run(server, "status", "src", "--json")
     assert json.loads(as_json.stdout)["src"]["tasks"][0]["state"] == "FAILED"
     assert "geheim99" not in as_json.stdout
+
+
+def test_status_has_the_backlog_of_a_sink(server: ConnectServer) -> None:
+    place = TopicPartition("lines", 0)
+    task = server.herder.measured.sink_task(TaskId("snk", 0), TaskPlugins({"task-class": "x.Sink"}))
+    task.put_ended(20, 100, 100, None)
+    task.moved_to({place: 100}, {})
+    task.ends_seen({place: 90_000})
+    ran = run(server, "status")
+    assert ran.exit_code == 0
+    heading, row = ran.stdout.partition("\n\n")[2].splitlines()
+    assert heading.split() == ["CONNECTOR", "PART", "PROGRESS"]
+    assert re.fullmatch(r"snk +task 0  89900 records behind, [\d.]+ records/s, about [\d.]+ (s|min|h) left", row)
+    as_json = json.loads(run(server, "status", "--json").stdout)
+    assert (as_json["src"]["progress"], as_json["snk"]["progress"][0]["left"]) == ([], 89_900)
+    described = run(server, "describe", "snk")
+    assert "\n\nProgress:\ntask 0  89900 records behind, " in described.stdout
+
+
+def test_status_does_without_metrics_that_are_refused(server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> list[Any]:
+        raise BadRequestError("no metrics for you")
+
+    monkeypatch.setattr(server.herder, "metrics", refuse)
+    ran = run(server, "status", "src")
+    assert (ran.exit_code, len(ran.stdout.splitlines())) == (0, 3)
 
 
 def test_verbs_say_where_the_connectors_are(server: ConnectServer) -> None:
