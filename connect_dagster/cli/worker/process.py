@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -214,7 +214,12 @@ def log_start_failure(error: Exception, page: str = WORKER_OPTIONS) -> None:
     """
     log_stop("Stopping due to error", error)
     if isinstance(error, ConfigError):
-        log.error("The options are explained in %s", page)
+        log_pages([page])
+
+
+def log_pages(pages: Sequence[str]) -> None:
+    """Log the pages that explain the options which an error is about."""
+    log.error("The options are explained in %s", ", ".join(pages))
 
 
 def log_stop(what: str, error: Exception) -> None:

@@ -6,11 +6,13 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 
-from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_start_failure, log_stop
+from connect_dagster.cli.worker.process import Parts, WorkerProcess, log_pages, log_start_failure, log_stop
+from connect_dagster.client.option_pages import option_pages
+from connect_dagster.errors import BadRequestError
 from connect_dagster.herder.connector_offsets import OffsetEditor
 from connect_dagster.herder.interface import INITIAL_TARGETS, Herder
 from connect_dagster.herder.standalone.herder import StandaloneHerder
-from connect_dagster.herder.validation.validator import Validator
+from connect_dagster.herder.validation.validator import CONNECTOR_CLASS, Validator
 from connect_dagster.plugin.connector_file import read_connector_file
 from connect_dagster.storage.file_offset_store import FileOffsetStore
 from connect_dagster.worker.config.worker import StandaloneConfig
@@ -65,6 +67,8 @@ class StandaloneProcess(WorkerProcess[StandaloneConfig]):
             except Exception as error:
                 log.error("Failed to create connector for %s", file)
                 log_stop("Stopping after connector error", error)
+                if isinstance(error, BadRequestError):
+                    log_pages(option_pages(request.config.get(CONNECTOR_CLASS) or "", [CONNECTOR_CLASS]))
                 return False
             log.info("Created connector %s", created.info.name)
         return True

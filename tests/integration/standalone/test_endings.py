@@ -59,6 +59,7 @@ def test_s1_19_a_connector_without_topic(
         "Connector configuration is invalid and contains the following 1 error(s):\n"
         'Missing required configuration "topic" which has no default value.\n'
     ) in ended.log
+    assert "The options are explained in docs/reference/connector_options.md (" in ended.log
 
 
 @pytest.mark.nightly
