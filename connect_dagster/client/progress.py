@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from connect_dagster.client.captures import capture_reading, is_capture
+from connect_dagster.client.captures import CaptureReading, capture_reading, is_capture
 from connect_dagster.client.types import Connector, MetricSample
 
 _SINK = "kafka_connect_sink_task_"
@@ -91,18 +91,21 @@ def progress_of(connector: Connector, samples: Iterable[MetricSample]) -> list[P
         samples: all metrics of a worker.
     """
     found = list(samples)
-    return [*(_snapshot(connector, found) if is_capture(connector) else ()), *_sink_tasks(connector.name, found)]
+    if is_capture(connector):
+        snapshot = snapshot_progress(capture_reading(connector, None, found, 0.0))
+        return [] if snapshot is None else [snapshot]
+    return list(_sink_tasks(connector.name, found))
 
 
-def _snapshot(connector: Connector, samples: Sequence[MetricSample]) -> Iterator[Progress]:
-    reading = capture_reading(connector, None, samples, 0.0)
+def snapshot_progress(reading: CaptureReading) -> Progress | None:
+    """Return the progress of a running snapshot; None without one."""
     if not reading.metrics.get("SnapshotRunning"):
-        return
+        return None
     done = sum(read for read, _ in reading.rows.values())
     left = sum(max(0, estimate - read) for read, estimate in reading.rows.values())
     seconds = reading.metrics.get("SnapshotDurationInSeconds", 0.0)
     tables = (int(reading.metrics.get("RemainingTableCount", 0)), int(reading.metrics.get("TotalTableCount", 0)))
-    yield Progress("snapshot", "rows", done, left, done / seconds if seconds else 0.0, tables=tables)
+    return Progress("snapshot", "rows", done, left, done / seconds if seconds else 0.0, tables=tables)
 
 
 def _sink_tasks(name: str, samples: Sequence[MetricSample]) -> Iterator[Progress]:

@@ -6,6 +6,7 @@ from typing import Any
 from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.client.captures import CaptureReading
+from connect_dagster.client.progress import Progress, snapshot_progress
 
 _MOST_ROWS, _LONGEST_GTIDS = 50, 500
 _NUMBERS = {
@@ -34,12 +35,20 @@ def capture_metadata(reading: CaptureReading) -> dict[str, Any]:
         **{key: None if value is None else float(value) for key, value in seconds.items()},
         **{key: _whole(reading.metrics.get(name)) for key, name in _NUMBERS.items()},
         **_snapshot_metadata(reading.rows),
+        **_speed_metadata(snapshot_progress(reading)),
     }
     return {key: value for key, value in metadata.items() if value is not None}
 
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
+
+
+def _speed_metadata(running: Progress | None) -> dict[str, Any]:
+    """Return the rate of a running snapshot, and the time that it takes from now on at that rate."""
+    if running is None:
+        return {}
+    return {"snapshot_rows_per_second": running.rate, "snapshot_seconds_left": running.seconds_left}
 
 
 def _snapshot_metadata(rows: Mapping[str, tuple[int, int]]) -> dict[str, Any]:

@@ -89,6 +89,13 @@ def test_metadata() -> None:
     ]
 
 
+def test_a_running_snapshot_has_its_rate_and_the_time_left() -> None:
+    found = shown(capture_metadata(reading(SnapshotRunning=1.0, SnapshotDurationInSeconds=3.0)))
+    assert (found["snapshot_rows_per_second"], found["snapshot_seconds_left"]) == (5.0, 18.0)
+    begun = shown(capture_metadata(reading(SnapshotRunning=1.0, SnapshotDurationInSeconds=0.0)))
+    assert (begun["snapshot_rows_per_second"], "snapshot_seconds_left" in begun) == (0.0, False)
+
+
 def test_a_java_worker_has_an_offset_alone() -> None:
     found = shown(capture_metadata(capture_reading(connector(SHOP), OFFSETS, [], NOW)))
     assert (found["binlog_position"], found["lag_seconds"]) == (4711, 60.0)
