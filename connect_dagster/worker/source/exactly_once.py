@@ -30,7 +30,6 @@ from connect_dagster.worker.source.transaction_ends import End
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.1
-_MOST_QUEUED_BYTES = 1 << 20
 _EXPIRED = (
     "The task was unable to finish writing records to Kafka before its producer transaction expired, or another task "
     "has taken its place: {}."
@@ -78,13 +77,11 @@ class _Transaction:
         ends_at: when an interval is over, by the clock.
         sent: its batches.
         begun: whether the producer has begun it: not without records.
-        queued: bytes of records that the brokers may not have yet.
     """
 
     ends_at: float
     sent: list[_Sent] = field(default_factory=list)
     begun: bool = False
-    queued: int = 0
 
     def changes(self) -> Changes:
         """Return the last offset of each partition."""
@@ -153,7 +150,7 @@ class ExactlyOnceSender:
             self._begin(transaction)
         sent = _Sent(batch, encoded, Places(table.num_rows) if RECEIPT in table.column_names else None)
         transaction.sent.append(sent)
-        self._repeated(lambda: self._write(transaction, sent), partial(self._write_all, transaction))
+        self._repeated(lambda: self._write(sent), partial(self._write_all, transaction.sent))
         if batch.end is End.ABORT:
             self._abort(transaction)
         if batch.end is not None or self._clock() >= transaction.ends_at:
@@ -166,10 +163,11 @@ class ExactlyOnceSender:
             self._producer.begin()
             transaction.begun = True
 
-    def _write(self, transaction: _Transaction, sent: _Sent) -> None:
-        """Send a batch; a small one, and the last one before a commit, are not waited for.
+    def _write(self, sent: _Sent) -> None:
+        """Send a batch; the last one before a commit is waited for together with the offsets.
 
-        The first transaction waits before its offsets, so that the error of a missing right names the topic.
+        The first transaction waits before its offsets, so that the error of a missing right names the topic. All other
+        batches are waited for, as those that an abort drops would leave a gap in the sequence of records.
         """
         table: pa.Table = sent.encoded.table
         if not table.num_rows:
@@ -178,13 +176,10 @@ class ExactlyOnceSender:
             self._places = sent.places
             self._producer.send(table.drop_columns([RECEIPT]), sent.batch.topic)
             self._places = None
-            return
-        self._producer.queue(table, sent.batch.topic)
-        transaction.queued += table.nbytes
-        is_much = transaction.queued > _MOST_QUEUED_BYTES and sent.batch.end is not End.COMMIT
-        if is_much or not self._has_committed:
-            self._producer.flush()
-            transaction.queued = 0
+        elif sent.batch.end is End.COMMIT and self._has_committed:
+            self._producer.queue(table, sent.batch.topic)
+        else:
+            self._producer.send(table, sent.batch.topic)
 
     def _repeated(self, write: Callable[[], None], again: Callable[[], None]) -> None:
         """Write; where a topic is not known yet, write again in a new transaction. Raises ConnectError."""
@@ -202,10 +197,10 @@ class ExactlyOnceSender:
                 self._producer.begin()
                 write = again
 
-    def _write_all(self, transaction: _Transaction) -> None:
-        for one in transaction.sent:
+    def _write_all(self, sent: Sequence[_Sent]) -> None:
+        for one in sent:
             if not one.aborted:
-                self._write(transaction, one)
+                self._write(one)
 
     def serve(self) -> None:
         """Commit a transaction whose interval is over, and call callbacks that are due."""
@@ -261,7 +256,7 @@ class ExactlyOnceSender:
         changes, began = transaction.changes(), self._clock()
         if transaction.begun or changes:
             self._begin(transaction)
-            self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction, changes))
+            self._repeated(lambda: self._write_end(changes), lambda: self._write_to_end(transaction.sent, changes))
             self._has_committed = True
             records = sum(one.encoded.table.num_rows for one in transaction.sent if not one.aborted)
             self._committed(records, (self._clock() - began) * 1000)
@@ -278,8 +273,8 @@ class ExactlyOnceSender:
             self._producer.queue(self._offsets.records(changes), self._offsets.topic)
         self._producer.commit()
 
-    def _write_to_end(self, transaction: _Transaction, changes: Changes) -> None:
-        self._write_all(transaction)
+    def _write_to_end(self, sent: Sequence[_Sent], changes: Changes) -> None:
+        self._write_all(sent)
         self._write_end(changes)
 
     def _note_places(self, number: int, count: int, partition: int, offset: int) -> None:

@@ -185,15 +185,14 @@ def test_all_batches_of_a_poll_share_a_transaction_and_its_last_offset() -> None
     assert sending.done == ["one", "two"]
 
 
-def test_many_bytes_are_waited_for_before_the_next_batch_and_not_before_the_commit() -> None:
-    sending, much = Sending(), "a" * (1 << 21)
-    sending.send("a")
+def test_the_records_before_a_commit_are_waited_for_together_with_the_offsets() -> None:
+    sending = Sending()
+    for position, (value, end) in enumerate([("a", End.COMMIT), ("b", None), ("c", End.COMMIT)]):
+        sending.send(value, position=position, end=end)
     calls, flushes = sending.producer.calls, sending.producer.flushes
-    assert flushes == [2], "the first transaction waits before its offsets"
-    for number, (value, end) in enumerate([(much, None), ("b", None), (much, End.COMMIT)]):
-        sending.send(value, position=number, end=end)
-    assert flushes == [2, 6], "once more, behind the first of the next one"
-    assert calls[4:] == ["begin", f"lines: {much}", "lines: b", f"lines: {much}", "offsets: 2", "commit"]
+    assert calls[:4] == ["begin", "lines: a", "offsets: 0", "commit"]
+    assert calls[4:] == ["begin", "lines: b", "lines: c", "offsets: 2", "commit"]
+    assert flushes == [2, 6], "the first transaction waits before its offsets, and each other batch is waited for"
 
 
 def test_a_batch_without_records_has_an_offset_all_the_same() -> None:
