@@ -10,6 +10,7 @@ a start with all jars in place costs no hashing, no network and no import of jgo
 
 import hashlib
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -22,6 +23,8 @@ from typing import Any, Self
 
 from connect_dagster.embedded.errors import JarCorrupt, JarUnavailable
 from connect_dagster.embedded.jar_lock import JAR_SETS, LOCK_FILE, JarSet, LockedJar, locked_jars, write_lock
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, str], None]
 """Called after each downloaded jar with (jars downloaded, jars to download, coordinate)."""
@@ -47,7 +50,7 @@ def resolve(
 
     Args:
         set_name: a table of the lock, such as `broker`.
-        progress: called for each jar that had to be downloaded.
+        progress: called for each jar that had to be downloaded; by default each is logged.
         repository: the local Maven repository; the user's by default.
         lock_file: the lock to obey; the one that ships with this package by default.
 
@@ -60,7 +63,10 @@ def resolve(
     jars = locked_jars(set_name, lock_file)
     missing = [jar for jar in jars if not (root / jar.repository_path).is_file()]
     if missing:
-        _download_all(missing, root, progress)
+        log.info(
+            "Fetching %d of the %d jars of %s into %s; this is needed once", len(missing), len(jars), set_name, root
+        )
+        _download_all(missing, root, progress or _log_jar)
     _verify_all(jars, root)
     return [root / jar.repository_path for jar in jars]
 
@@ -84,7 +90,7 @@ def _verify(jar: LockedJar, path: Path) -> None:
         )
 
 
-def _download_all(jars: Sequence[LockedJar], root: Path, progress: Progress | None) -> None:
+def _download_all(jars: Sequence[LockedJar], root: Path, progress: Progress) -> None:
     root.mkdir(parents=True, exist_ok=True)
     # Beside the final place, so that a finished and verified jar gets there in one atomic step.
     with (
@@ -96,11 +102,14 @@ def _download_all(jars: Sequence[LockedJar], root: Path, progress: Progress | No
         try:
             for done, download in enumerate(as_completed(downloads), start=1):
                 download.result()
-                if progress:
-                    progress(done, len(jars), downloads[download].coordinate)
+                progress(done, len(jars), downloads[download].coordinate)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _log_jar(done: int, total: int, coordinate: str) -> None:
+    log.info("Fetched jar %d of %d: %s", done, total, coordinate)
 
 
 def _download(jar: LockedJar, context: Any, root: Path) -> None:

@@ -1,6 +1,10 @@
 """Jars from a local repository: what is verified, what is remembered, what is refused."""
 
 import hashlib
+import logging
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -72,6 +76,28 @@ def test_a_lost_memory_costs_only_the_hashing(tmp_path: Path, lock: Path, jar: P
 def test_an_unknown_set_names_the_known_ones(lock: Path) -> None:
     with pytest.raises(KeyError, match="no jar set `other` in the lock; it has things"):
         jars.resolve("other", lock_file=lock)
+
+
+def test_a_missing_jar_is_fetched_and_logged(
+    tmp_path: Path, lock: Path, jar: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, jars.__name__)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "m2"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        settings = tmp_path / "jgo.conf"
+        settings.write_text(f"[repositories]\nhere = http://127.0.0.1:{server.server_port}\n")
+        monkeypatch.setenv("JGO_CONFIG_FILE", str(settings))
+        other = tmp_path / "other"
+        try:
+            (fetched,) = jars.resolve("things", repository=other, lock_file=lock)
+        finally:
+            server.shutdown()
+    assert (fetched.read_bytes(), fetched.name) == (CONTENT, jar.name)
+    assert caplog.messages == [
+        f"Fetching 1 of the 1 jars of things into {other}; this is needed once",
+        f"Fetched jar 1 of 1: {COORDINATE}",
+    ]
 
 
 def test_a_jar_that_cannot_be_had_is_named(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
