@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
         "plugin": ("plugins.plugin", "List and describe plugins, or create a project for one."),
         "preview": (
             "connectors.preview",
-            "Print what a sink would get of the first records of its topics, and write nothing.",
+            "Print the first records of a connector behind its transforms, and write nothing.",
         ),
         "reset-topics": (
             "connectors.details",

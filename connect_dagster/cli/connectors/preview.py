@@ -1,11 +1,12 @@
-"""``connect-dagster preview``: records of a topic through a sink's converters and transforms, without the sink."""
+"""``connect-dagster preview``: records of a topic or a source through converters and transforms, and no further."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from connect_dagster.plugin.schema import Schema
     from connect_dagster.worker.config.sink import SinkConnectorConfig
     from connect_dagster.worker.config.worker import WorkerConfig
+    from connect_dagster.worker.errors.failures import FailedRecord
     from connect_dagster.worker.sink.preview import SinkPreview
+    from connect_dagster.worker.source.preview import SourcePreview
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _COMMITTED, _UNCOMMITTED = "read_committed", "read_uncommitted"
@@ -34,13 +37,20 @@ _COMMITTED, _UNCOMMITTED = "read_committed", "read_uncommitted"
 @click.command("preview")
 @click.argument("worker", metavar="WORKER.PROPERTIES", type=_FILE)
 @click.argument("connector", metavar="CONNECTOR.PROPERTIES", type=_FILE)
-@click.option("--topic", help="Topic to read, instead of those of the connector one after another.")
+@click.option("--topic", help="Topic to read, instead of those of the sink one after another.")
 @click.option("--partition", type=click.IntRange(min=0), help="Read this partition only.")
 @click.option("--offset", type=click.IntRange(min=0), help="Start with this offset; needs --partition.")
 @click.option(
     "--max-messages", type=click.IntRange(1, 500), default=10, show_default=True, help="End after this number."
 )
-@click.option("--schemas", is_flag=True, help="Print the schemas of keys and values, too.")
+@click.option("--schemas", is_flag=True, help="Print the schemas of a sink's keys and values, too.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds after which fewer records of a source are enough.",
+)
 @click.pass_context
 def preview_command(
     context: click.Context,
@@ -51,31 +61,57 @@ def preview_command(
     offset: int | None,
     max_messages: int,
     schemas: bool,
+    timeout: float,
 ) -> None:
-    """Print what a sink would get of the first records of its topics, and write nothing.
+    """Print the first records of a connector behind its transforms, and write nothing.
 
-    Reads records as the sink's tasks do, with the files that connect-standalone takes, and applies the converters and
-    transforms of the connector. The connector itself is validated, but not started; no offsets are committed. Prints
-    a JSON object for each record: with key, value and headers, with its failure, or as dropped by a transform. Exits
-    with 1 when a record failed.
+    Takes the files that connect-standalone takes. Of a sink, the records of its topics as it would get them: the
+    connector is validated, but not started, and no offsets are committed. Of a source, the records that its first task
+    reads as that of a new connector, as they would be sent. Prints a JSON object for each record: with key, value and
+    headers, with its failure, or as dropped by a transform. Exits with 1 when a record failed.
     """
     if offset is not None and partition is None:
         raise click.UsageError("--offset needs --partition: offsets count within a partition.")
+    choice = _Choice(topic, partition, offset, max_messages, schemas, timeout)
     with _one_sentence(), process_scratch():
-        preview, config = _previewed(worker, connector, topic, partition, offset, max_messages)
-    for line in _lines(preview, schemas):
+        shown = _previewed(worker, connector, choice)
+    for line in shown.lines:
         click.echo(line)
-    failed = len(preview.failed)
-    would = "skip them" if config.errors_tolerance == "all" else "fail at the first"
-    counts = f"{len(preview.put)} for the sink, {len(preview.dropped)} dropped, {failed} failed"
-    click.echo(f"{counts}: the task would {would} (errors.tolerance)" if failed else counts, err=True)
-    if failed:
+    would = "skip them" if shown.tolerance == "all" else "fail at the first"
+    text = f"{shown.counts}: the task would {would} (errors.tolerance)" if shown.failed else shown.counts
+    click.echo(text, err=True)
+    if shown.failed:
         context.exit(NOT_AS_WISHED)
 
 
-def _previewed(
-    worker: str, connector: str, topic: str | None, partition: int | None, offset: int | None, most: int
-) -> tuple[SinkPreview, SinkConnectorConfig]:
+class _Choice(NamedTuple):
+    """The records to preview, as the options have them."""
+
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    most: int
+    schemas: bool
+    seconds: float
+
+
+class _Shown(NamedTuple):
+    """A preview as it is printed.
+
+    Attributes:
+        lines: one of JSON for each record.
+        counts: of records, as a text.
+        failed: number of records that failed.
+        tolerance: of the connector.
+    """
+
+    lines: Sequence[str]
+    counts: str
+    failed: int
+    tolerance: str
+
+
+def _previewed(worker: str, connector: str, choice: _Choice) -> _Shown:
     """Read records, and have Spark apply the connector's converters and transforms.
 
     Raises:
@@ -94,8 +130,10 @@ def _previewed(
         from connect_dagster.isolation.plugins import Plugins
         from connect_dagster.plugin.connector import SinkConnector
         from connect_dagster.worker.config.sink import SinkConnectorConfig
+        from connect_dagster.worker.config.source import SourceConnectorConfig
         from connect_dagster.worker.config.worker import WorkerConfig
         from connect_dagster.worker.sink.preview import preview_sink
+        from connect_dagster.worker.source.preview import preview_source
 
         plugins = Plugins.of(props)
         transformer = ConfigTransformer.of(props, plugins)
@@ -105,12 +143,18 @@ def _previewed(
             resolved = transformer.transform(request.config).config
             given = {key: value for key, value in resolved.items() if value is not None}
             kind = plugins.connector(given["connector.class"], given.get("connector.plugin.version")).plugin
-            if not issubclass(kind, SinkConnector):
-                raise ConnectError(f"{connector}: {given['connector.class']} is a source; preview takes a sink.")
-            parsed = SinkConnectorConfig.parse(given)
-            messages = _messages(config, parsed, topic, partition, offset, most)
+            if issubclass(kind, SinkConnector):
+                sink = SinkConnectorConfig.parse(given)
+                messages = _messages(config, sink, choice)
+                session = start.session(config.originals)
+                put = preview_sink(session.spark, plugins, config, given, messages)
+                return _Shown(_sink_lines(put, choice.schemas), put.counts, len(put.failed), sink.errors_tolerance)
+            if choice.topic is not None or choice.partition is not None:
+                raise click.UsageError(f"{connector} is a source: --topic, --partition and --offset are for sinks.")
+            source = SourceConnectorConfig.parse(given)
             session = start.session(config.originals)
-            return preview_sink(session.spark, plugins, config, given, messages), parsed
+            sent = preview_source(session.spark, plugins, config, given, choice.most, choice.seconds)
+            return _Shown(_source_lines(sent), sent.counts, len(sent.failed), source.errors_tolerance)
         finally:
             transformer.close()
     finally:
@@ -120,14 +164,7 @@ def _previewed(
             session.stop()
 
 
-def _messages(
-    worker: WorkerConfig,
-    connector: SinkConnectorConfig,
-    topic: str | None,
-    partition: int | None,
-    offset: int | None,
-    most: int,
-) -> list[Message]:
+def _messages(worker: WorkerConfig, connector: SinkConnectorConfig, choice: _Choice) -> list[Message]:
     """Return the first records of a topic, or of the connector's."""
     from confluent_kafka import OFFSET_BEGINNING
 
@@ -138,19 +175,19 @@ def _messages(
     from connect_dagster.protocol.states import TaskId
     from connect_dagster.worker.task_clients import TaskClients
 
-    topics = [topic] if topic is not None else list(connector.topics)
+    topics = [choice.topic] if choice.topic is not None else list(connector.topics)
     if not topics:
         raise click.UsageError("The connector has topics.regex: name a topic with --topic.")
     clients = TaskClients(worker, ClientPolicy.of(worker.originals))
     consumer = clients.consumer(TaskId(connector.name, 0), connector)
     brokers = Brokers(consumer["bootstrap.servers"], admin_settings_of(consumer))
     isolation = _COMMITTED if consumer.get("isolation.level") == _COMMITTED else _UNCOMMITTED
-    start = OFFSET_BEGINNING if offset is None else offset
+    start = OFFSET_BEGINNING if choice.offset is None else choice.offset
     found: list[Message] = []
     try:
         for name in topics:
-            records = read_topic(brokers, name, ANSWER_SECONDS, partition, isolation, start)
-            found += islice(records, most - len(found))
+            records = read_topic(brokers, name, ANSWER_SECONDS, choice.partition, isolation, start)
+            found += islice(records, choice.most - len(found))
     except UnansweredError as error:
         raise unanswered(brokers, str(error)) from error
     if not found:
@@ -166,7 +203,7 @@ def _one_sentence() -> Iterator[None]:
         raise Trouble(str(error)) from error
 
 
-def _lines(preview: SinkPreview, schemas: bool) -> Iterator[str]:
+def _sink_lines(preview: SinkPreview, schemas: bool) -> list[str]:
     """Return a line of JSON for each record, in the order of their offsets."""
     from connect_dagster.converters.json import text
 
@@ -185,12 +222,48 @@ def _lines(preview: SinkPreview, schemas: bool) -> Iterator[str]:
         }
         found.append((read, {**shown, **_schemas(one.key_schema, one.value_schema)} if schemas else shown))
     for failed in preview.failed:
-        raw, failure = failed.record, failed.failure
-        why = {"stage": failure.stage, "class": failure.executor, "exception": failure.exception}
-        read = raw.topic, raw.partition, raw.offset
-        found.append((read, {**_outcome("failed", *read), **why, "message": failure.message}))
+        read = failed.record.topic, failed.record.partition, failed.record.offset
+        found.append((read, {**_outcome("failed", *read), **_reasons(failed)}))
     found += [(read, _outcome("dropped", *read)) for read in preview.dropped]
-    return (text.dumps(shown) for _, shown in sorted(found, key=lambda each: each[0]))
+    return [text.dumps(shown) for _, shown in sorted(found, key=lambda each: each[0])]
+
+
+def _source_lines(preview: SourcePreview) -> list[str]:
+    """Return a line of JSON for each record, bytes as `topic read` prints them; those that failed last."""
+    from connect_dagster.cli.topics.record_text import bytes_field
+
+    sent = [
+        {
+            "outcome": "sent",
+            "topic": record["topic"],
+            "partition": record.get("partition"),
+            "timestamp": record.get("timestamp"),
+            **bytes_field("key", record.get("key")),
+            **bytes_field("value", record["value"]),
+            "headers": [
+                {"key": one["key"], **bytes_field("value", one["value"])} for one in record.get("headers") or ()
+            ],
+        }
+        for record in preview.sent
+    ]
+    failed = [
+        {
+            "outcome": "failed",
+            "topic": one.record.topic,
+            "source_partition": one.record.source_partition,
+            **bytes_field("key", one.record.key),
+            **bytes_field("value", one.record.value),
+            **_reasons(one),
+        }
+        for one in preview.failed
+    ]
+    return [json.dumps(shown, ensure_ascii=False, separators=(",", ":")) for shown in (*sent, *failed)]
+
+
+def _reasons(failed: FailedRecord) -> dict[str, Any]:
+    failure = failed.failure
+    names = {"stage": failure.stage, "class": failure.executor, "exception": failure.exception}
+    return {**names, "message": failure.message}
 
 
 def _outcome(outcome: str, topic: str | None, partition: int | None, offset: int | None) -> dict[str, Any]:

@@ -34,10 +34,10 @@ def as_json(message: Message) -> bytes:
         "offset": message.offset(),
         "tstype": _TIMESTAMP_KINDS[kind],
         "ts": None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
-        **_field("key", message.key()),
-        **_field("payload", message.value()),
+        **bytes_field("key", message.key()),
+        **bytes_field("payload", message.value()),
         # A list: names of headers may repeat, and their order counts.
-        "headers": [{"key": name, **_field("value", value)} for name, value in _headers(message)],
+        "headers": [{"key": name, **bytes_field("value", value)} for name, value in _headers(message)],
     }
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -47,7 +47,8 @@ def _headers(message: Message) -> list[tuple[str, bytes | None]]:
     return cast("list[tuple[str, bytes | None]]", message.headers() or [])
 
 
-def _field(name: str, data: bytes | str | None) -> dict[str, Any]:
+def bytes_field(name: str, data: bytes | str | None) -> dict[str, Any]:
+    """Return bytes under a name: text, or base64 and a field that says so."""
     if data is None or isinstance(data, str):
         return {name: data}
     try:

@@ -48,6 +48,11 @@ class SinkPreview:
     failed: Sequence[FailedRecord]
     dropped: Sequence[Coordinates]
 
+    @property
+    def counts(self) -> str:
+        """Return the numbers of records as a text."""
+        return f"{len(self.put)} for the sink, {len(self.dropped)} dropped, {len(self.failed)} failed"
+
 
 def preview_sink(
     spark: SparkSession,

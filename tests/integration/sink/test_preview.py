@@ -137,7 +137,7 @@ def test_what_cannot_be_previewed_is_one_sentence(preview: Preview, topics: Topi
     regex = {"connector.class": "FileStreamSink", "topics.regex": ".*"}
     assert error(regex) == "Error: The connector has topics.regex: name a topic with --topic."
     source = {"connector.class": "FileStreamSource", "topic": topic}
-    assert error(source).endswith("FileStreamSource is a source; preview takes a sink.")
+    assert error(source, "--topic", topic).endswith(" is a source: --topic, --partition and --offset are for sinks.")
     assert "Class connect.Unknown could not be found" in "".join(
         preview({**sink, "transforms": "a", "transforms.a.type": "connect.Unknown"}, code=2)[1]
     )
