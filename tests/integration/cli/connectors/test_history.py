@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from connect_dagster.cli.main import main
+from connect_dagster.client.rest_client import KafkaConnectClient
+from tests.conformance.java_cluster import JavaDistributed
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.shipped_project import wait_until
@@ -13,23 +16,27 @@ from tests.shipped_project import wait_until
 EXACTLY_ONCE = {"exactly_once_source_support": "enabled"}
 
 
-def test_a_connector_goes_back_and_comes_back(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("worker_class", [DistributedProcess, pytest.param(JavaDistributed, marks=pytest.mark.nightly)])
+def test_a_connector_goes_back_and_comes_back(
+    broker: Broker, topic_prefix: str, tmp_path: Path, worker_class: type[DistributedProcess | JavaDistributed]
+) -> None:
     """The leader writes in transactions, whose markers have offsets as well."""
     group = group_properties(broker.bootstrap_servers, topic_prefix, **EXACTLY_ONCE)
     name, source, out = f"{topic_prefix}lines", tmp_path / "in.txt", f"{topic_prefix}out"
     source.write_text("one\n")
     first = {"connector.class": "FileStreamSource", "name": name, "file": str(source), "topic": out}
-    with DistributedProcess(group, tmp_path) as worker:
-        run = commands(worker, broker)
-        assert worker.call("PUT", f"/connectors/{name}/config", first).status == 201
-        worker.wait_states(name, "RUNNING", "RUNNING")
+    with worker_class(group, tmp_path) as worker:
+        run, client = commands(worker, broker), KafkaConnectClient(worker.rest_url)
+        client.put_config(name, first)
+        wait_until(lambda: name in client.connectors(), "see the connector", 60)
+        run("resume", name)
         run("patch", name, "--set", f"topic={out}2")
         changes = [line.split()[2:] for line in run("history", name).splitlines()[1:]]
         assert changes == [["the", "first", "one", "that", "is", "left"], ["topic"]]
 
         lines = run("rollback", name).splitlines()
         assert lines[1:] == [f"- topic={out}2", f"+ topic={out}", f"{name}: RUNNING, task 0 RUNNING"]
-        assert worker.call("GET", f"/connectors/{name}").json["config"] == first
+        assert config_of(client, name) == first
 
         run("delete", name)
         versions = [line.split() for line in run("history", name).splitlines()[1:]]
@@ -37,11 +44,18 @@ def test_a_connector_goes_back_and_comes_back(broker: Broker, topic_prefix: str,
         numbers = [version[0] for version in versions]
         assert run("history", name, "--diff", numbers[0], numbers[2]) == "no change\n"
         run("rollback", name, "--to", numbers[1])
-        assert worker.call("GET", f"/connectors/{name}").json["config"]["topic"] == f"{out}2"
+        assert config_of(client, name) == {**first, "topic": f"{out}2"}
         wait_until(lambda: "created" in run("history", name), "see it in the history", 20)
 
 
-def commands(worker: DistributedProcess, broker: Broker) -> Callable[..., str]:
+def config_of(client: KafkaConnectClient, name: str) -> dict[str, str | None]:
+    """The configuration that the worker shows."""
+    info = client.info(name)
+    assert info is not None
+    return info.config
+
+
+def commands(worker: DistributedProcess | JavaDistributed, broker: Broker) -> Callable[..., str]:
     """What runs `connect-dagster` at the worker, and answers what it printed."""
     places = {
         "CONNECT_DAGSTER_REST_URL": worker.rest_url,
