@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from connect_dagster.cli.connectors.rest_access import NOT_AS_WISHED, Trouble
-from connect_dagster.cli.topics.brokers import unanswered
 from connect_dagster.embedded.errors import EmbeddedError
 from connect_dagster.errors import ConnectError
 from connect_dagster.java.properties import load_properties
@@ -189,7 +188,10 @@ def _messages(worker: WorkerConfig, connector: SinkConnectorConfig, choice: _Cho
             records = read_topic(brokers, name, ANSWER_SECONDS, choice.partition, isolation, start)
             found += islice(records, choice.most - len(found))
     except UnansweredError as error:
-        raise unanswered(brokers, str(error)) from error
+        raise Trouble(
+            f"No broker responded at {brokers} within {ANSWER_SECONDS:g} s ({error}): check bootstrap.servers of the "
+            "worker's file, and that Kafka is running."
+        ) from error
     if not found:
         raise Trouble(f"No record of {', '.join(topics)} is there to be read.")
     return found

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
+from connect_dagster.cli.connectors import history as history_module
 from connect_dagster.cli.main import main
 from connect_dagster.protocol.config_records import connector_key, properties_value
 from tests.mock_cluster import MockCluster, mock_cluster
@@ -167,6 +168,13 @@ def test_a_topic_that_may_not_be_read_is_named(history: History) -> None:
     ran = history.run("history", "src")
     assert ran.exit_code == 2
     assert "Error: Cannot read topic 'configs' at 127.0.0.1:" in ran.stderr
+
+
+def test_brokers_that_do_not_respond_are_named(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_module, "ANSWER_SECONDS", 0.5)
+    ran = history.run("history", "src", KAFKA_BOOTSTRAP_SERVERS="127.0.0.1:9")
+    assert ran.exit_code == 2
+    assert "Error: No broker responded at 127.0.0.1:9 within " in ran.stderr
 
 
 def test_a_context_names_the_topic(history: History, tmp_path: Path) -> None:
