@@ -546,7 +546,8 @@ def test_lists_join_where_they_have_one_plan(batches: SourceBatches) -> None:
     assert first.absorb(submitted(record(3)))
     assert not first.absorb(submitted(record(4, key="k"))), "it has another column"
     assert not first.absorb(submitted(*map(record, range(5_000)))), "both are large"
-    assert not first.absorb(SubmittedBatch(table := people(None), batches.planned(table))), "its task waits for it"
+    table = people(None)
+    assert not first.absorb(SubmittedBatch(table, batches.planned(table))), "its task waits for it"
     first.join()
     assert batches.encoded(first.planned).table.column("value").to_pylist() == [
         b'{"schema":null,"payload":%d}' % number for number in (1, 2, 3)
