@@ -1,6 +1,7 @@
 """Bulk cells: the whole log through a worker at once, from files to topics and from topics to files."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bench import Bench
@@ -30,7 +31,40 @@ def sink_cell(bench: Bench, contestant: Contestant, form: Format, tasks: int) ->
     return _cell(bench, contestant, form, tasks, sink_round, quantities)
 
 
-def source_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Window:
+@dataclass(frozen=True, slots=True)
+class TopicRules:
+    """When a topic has the lines of a file.
+
+    Attributes:
+        full: returns a function that returns whether the last line is there.
+        check: raises InvalidCellError where it does not hold each line once.
+    """
+
+    full: Callable[[Bench, str, LogFile, Format], Callable[[], bool]]
+    check: Callable[[Bench, str, LogFile, Format], None]
+
+
+def _topic_full(bench: Bench, topic: str, file: LogFile, _: Format) -> Callable[[], bool]:
+    return lambda: bench.topics.end_offset(topic) >= file.lines
+
+
+def _check_topic(bench: Bench, topic: str, file: LogFile, form: Format) -> None:
+    count = bench.topics.end_offset(topic)
+    if count != file.lines:
+        raise InvalidCellError(f"{topic} holds {count} records, {file.path.name} {file.lines} lines")
+    check_values(bench, topic, file, form)
+
+
+def check_values(bench: Bench, topic: str, file: LogFile, form: Format) -> None:
+    """Raise InvalidCellError where the values of a topic are not those of a file's lines; markers do not count."""
+    if bench.topics.digest(topic, count=file.lines) != file.digest(form):
+        raise InvalidCellError(f"the values in {topic} are not those of the lines in {file.path.name}")
+
+
+_PLAIN = TopicRules(_topic_full, _check_topic)
+
+
+def source_round(bench: Bench, worker: Running, form: Format, tasks: int, rules: TopicRules = _PLAIN) -> Window:
     """Move all files into new topics, once.
 
     Raises:
@@ -43,11 +77,11 @@ def source_round(bench: Bench, worker: Running, form: Format, tasks: int) -> Win
         watch = Stopwatch(worker.processes)
         for connector in connectors:
             worker.create(connector)
-        await_all(worker, bench.workload.lines, [_topic_full(bench, topic, file) for _, file, topic in given])
+        await_all(worker, bench.workload.lines, [rules.full(bench, topic, file, form) for _, file, topic in given])
         window = watch.stop()
         for name, file, topic in given:
             worker.delete(name)
-            _check_topic(bench, topic, file, form)
+            rules.check(bench, topic, file, form)
     return window
 
 
@@ -112,20 +146,8 @@ def await_all(worker: Running, lines: int, full: list[Callable[[], bool]]) -> No
     worker.await_end(deadline, all_full, _POLL_SECONDS)
 
 
-def _topic_full(bench: Bench, topic: str, file: LogFile) -> Callable[[], bool]:
-    return lambda: bench.topics.end_offset(topic) >= file.lines
-
-
 def _file_full(output: Path, file: LogFile) -> Callable[[], bool]:
     return lambda: output.exists() and output.stat().st_size >= file.size
-
-
-def _check_topic(bench: Bench, topic: str, file: LogFile, form: Format) -> None:
-    count = bench.topics.end_offset(topic)
-    if count != file.lines:
-        raise InvalidCellError(f"{topic} holds {count} records, {file.path.name} {file.lines} lines")
-    if bench.topics.digest(topic) != file.digest(form):
-        raise InvalidCellError(f"the values in {topic} are not those of the lines in {file.path.name}")
 
 
 def _check_file(output: Path, file: LogFile) -> None:

@@ -7,9 +7,9 @@ from benchmarks.bench import Bench
 from benchmarks.contestants import Contestant, Running
 from benchmarks.group_workers import group_of
 from benchmarks.latency import LineProbe
-from benchmarks.measure import InvalidCellError, Stopwatch, Window, percentile
+from benchmarks.measure import Window, percentile
 from benchmarks.quantities import Quantity, Row, Sample
-from benchmarks.throughput import await_all
+from benchmarks.throughput import TopicRules, check_values, source_round
 from benchmarks.workload import Format, LogFile
 
 _DISCARDED = 5
@@ -52,7 +52,7 @@ def _worker(bench: Bench, contestant: Contestant, form: Format, tasks: int, supp
         (worker,) = group.members
         done = 0
         while done < bench.effort.warm_up:
-            _round(bench, worker, form, tasks)
+            source_round(bench, worker, form, tasks, _COMMITTED)
             done += bench.workload.lines
         worker.processes.settle()
         yield worker
@@ -60,7 +60,7 @@ def _worker(bench: Bench, contestant: Contestant, form: Format, tasks: int, supp
 
 def _window(bench: Bench, contestant: Contestant, form: Format, tasks: int, support: str) -> Window:
     with _worker(bench, contestant, form, tasks, support) as worker:
-        return _round(bench, worker, form, tasks)
+        return source_round(bench, worker, form, tasks, _COMMITTED)
 
 
 def _times(bench: Bench, contestant: Contestant, form: Format, support: str) -> Sequence[float]:
@@ -72,29 +72,10 @@ def _times(bench: Bench, contestant: Contestant, form: Format, support: str) -> 
         return found
 
 
-def _round(bench: Bench, worker: Running, form: Format, tasks: int) -> Window:
-    """Move all files into new topics, once.
-
-    Raises:
-        InvalidCellError: a topic does not hold what the worker was to write, each line once.
-    """
-    files, names = bench.workload.files(tasks), [bench.name("source") for _ in range(tasks)]
-    with bench.new_topics(tasks) as topics:
-        given = list(zip(names, files, topics, strict=True))
-        connectors = [worker.source(name, file.path, topic) for name, file, topic in given]
-        watch = Stopwatch(worker.processes)
-        for connector in connectors:
-            worker.create(connector)
-        await_all(worker, bench.workload.lines, [_is_full(bench, topic, file, form) for _, file, topic in given])
-        window = watch.stop()
-        for name, file, topic in given:
-            worker.delete(name)
-            if bench.topics.digest(topic, count=file.lines) != file.digest(form):
-                raise InvalidCellError(f"the values in {topic} are not those of the lines in {file.path.name}")
-    return window
-
-
 def _is_full(bench: Bench, topic: str, file: LogFile, form: Format) -> Callable[[], bool]:
     """Return a check for the last line, as the end of a log also counts the markers of transactions."""
     last = file.last_value(form)
     return lambda: bench.topics.end_offset(topic) >= file.lines and bench.topics.last_value(topic) == last
+
+
+_COMMITTED = TopicRules(_is_full, check_values)
