@@ -12,12 +12,11 @@ from typing import Any, cast
 import fastavro
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 
 from connect_dagster.connectors.object_store.s3_sink import S3SinkTask
 from connect_dagster.errors import ConnectError
 from connect_dagster.plugin.connector import ErrantRecordReporter
-from connect_dagster.plugin.frames import SinkFrame
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import (
     BYTES_SCHEMA,
@@ -31,6 +30,7 @@ from connect_dagster.plugin.schema import (
     SchemaField,
     SchemaType,
 )
+from connect_dagster.testing.contexts import CollectedReports
 from tests.integration.object_store.file_batches import Record, batch, files, orders, task_context
 
 PLACE = TopicPartition("orders", 0)
@@ -159,18 +159,6 @@ def test_avro(spark: SparkSession, tmp_path: Path) -> None:
     assert (first["price"], first["day"], first["at"], second["text"]) == (Decimal("1.50"), DAY, AT, "é")
 
 
-class Reports:
-    """Stands for the worker's reporter."""
-
-    tolerates = True
-
-    def __init__(self) -> None:
-        self.offsets: list[int] = []
-
-    def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
-        self.offsets += [row["offset"] for row in frame.df.select("offset").collect()]
-
-
 def test_records_without_a_value(spark: SparkSession, tmp_path: Path) -> None:
     records = [*orders(0), Record(1, None), *orders(2)]
     with (
@@ -178,10 +166,9 @@ def test_records_without_a_value(spark: SparkSession, tmp_path: Path) -> None:
         pytest.raises(ConnectError, match=r"behavior.on.null.values 'settings': orders-0@1 has no value"),
     ):
         task.put(batch(spark, records))
-    reports = Reports()
+    reports = CollectedReports()
     ignore = {"behavior.on.null.values": "ignore"}
-    reporter = cast("ErrantRecordReporter", reports)
-    with started(spark, tmp_path, "json.JsonFormat", ignore, reporter) as task:
+    with started(spark, tmp_path, "json.JsonFormat", ignore, reports) as task:
         task.put(batch(spark, records))
     assert files(tmp_path) == [f"{ROOT}0.json"]
-    assert reports.offsets == [1]
+    assert [offset for _, _, offset, _ in reports.reported] == [1]

@@ -7,16 +7,16 @@ from typing import cast
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 
 from connect_dagster.connectors.spark.sink import SparkSinkConfig, SparkSinkTask
 from connect_dagster.errors import ConfigError, ConnectError, RetriableError
-from connect_dagster.plugin.connector import ErrantRecordReporter
 from connect_dagster.plugin.frame_columns import ORIGINAL_COORDINATES
-from connect_dagster.plugin.frames import SinkBatch, SinkFrame
+from connect_dagster.plugin.frames import SinkBatch
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.schema import STRING_SCHEMA, Schema, SchemaField, SchemaType
+from connect_dagster.testing.contexts import CollectedReports
 from connect_dagster.worker.sink.context import SinkContext
 from tests.integration.object_store.file_batches import ORDER, Record, batch, files, frame, lines, orders, task_context
 
@@ -24,26 +24,13 @@ P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 HOUR = 3_600_000
 
 
-class Reports:
-    """Stands for the worker's reporter."""
-
-    tolerates = True
-
-    def __init__(self) -> None:
-        self.found: list[tuple[int, str]] = []
-
-    def report_frame(self, frame: SinkFrame, error: Column | str) -> None:
-        text = F.lit(error) if isinstance(error, str) else error
-        self.found += [tuple(row) for row in frame.df.select("offset", text).collect()]
-
-
 @contextmanager
 def started(
-    spark: SparkSession, folder: Path, config: Mapping[str, str], reports: Reports | None = None
+    spark: SparkSession, folder: Path, config: Mapping[str, str], reports: CollectedReports | None = None
 ) -> Iterator[SparkSinkTask]:
     """A task of two partitions that writes JSON lines."""
     task = SparkSinkTask()
-    task.context = task_context(spark, P0, P1, reporter=cast("ErrantRecordReporter | None", reports))
+    task.context = task_context(spark, P0, P1, reporter=reports)
     task.start({"name": "s", "topics": "orders", "format": "json", "options.path": str(folder), **config})
     try:
         task.open([P0, P1])
@@ -155,12 +142,12 @@ def test_a_time_from_a_field_and_records_without_one(spark: SparkSession, tmp_pa
     times = ("2026-01-01T00:00:00Z", "1767225661000", "never", "2026-01-01T00:02:00Z")
     records = [Record(offset, {"id": offset, "at": time}) for offset, time in enumerate(times)]
     config = {"rotate.interval.ms": "120000", "timestamp.extractor": "RecordField", "timestamp.field": "at"}
-    reports = Reports()
+    reports = CollectedReports()
     with started(spark, tmp_path, config, reports) as task:
         task.put(batch(spark, records, timed))
         assert task.pre_commit({P0: 4}) == {P0: 3}
     assert list(ids(tmp_path).values()) == [[0, 1]]
-    assert [offset for offset, _ in reports.found] == [2]
+    assert [offset for _, _, offset, _ in reports.reported] == [2]
     with (
         started(spark, tmp_path, config) as task,
         pytest.raises(ConnectError, match=r"no time in the field 'at', .*: orders-0@2"),
