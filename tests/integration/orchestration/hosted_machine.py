@@ -1,4 +1,4 @@
-"""What the code server of one machine loads: one worker of a group that has another on each machine."""
+"""Definitions for the code server of one machine: one worker of a group with a worker on each machine."""
 
 import os
 

@@ -55,7 +55,7 @@ class Machine:
             return start_leashed(command, log=log, env=environment, cwd=folder)
 
     def responds(self) -> bool:
-        """Whether its worker does; no process elsewhere can have the address."""
+        """Return whether its worker responds; no process elsewhere can have the address."""
         try:
             self.client.connectors()
         except KafkaConnectError:
@@ -148,7 +148,7 @@ def shared(machines: Sequence[Machine]) -> list[int]:
 
 
 def created(client: KafkaConnectClient, config: Mapping[str, str]) -> bool:
-    """Whether a connector was created: a group that forms refuses it for longer than the client asks again."""
+    """Return whether a connector was created; a rebalance may refuse it for longer than the client retries."""
     try:
         client.create(config, "RUNNING")
     except KafkaConnectError:

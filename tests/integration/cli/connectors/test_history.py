@@ -56,7 +56,7 @@ def config_of(client: KafkaConnectClient, name: str) -> dict[str, str | None]:
 
 
 def commands(worker: DistributedProcess | JavaDistributed, broker: Broker) -> Callable[..., str]:
-    """What runs `connect-dagster` at the worker, and answers what it printed."""
+    """Return a function that runs `connect-dagster` at the worker and returns its output."""
     places = {
         "CONNECT_DAGSTER_REST_URL": worker.rest_url,
         "KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers,

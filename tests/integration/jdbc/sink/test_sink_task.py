@@ -38,7 +38,7 @@ DELETES = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id", 
 
 
 class Reports:
-    """Stands for the worker's reporter."""
+    """A reporter that keeps the offsets of reported records, or fails."""
 
     def __init__(self, *, tolerates: bool = True) -> None:
         self.tolerates = tolerates
