@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from connect_dagster.cli.worker.process import WORKER_OPTIONS
 from tests.conftest import Broker
 from tests.distributed_process import DistributedProcess, group_properties
 
@@ -17,6 +18,7 @@ SECONDS = 60
 STOPPING = "Stopping due to error: "
 UNCAUGHT = "Uncaught exception in herder work thread, exiting: "
 CONFIG_ERROR = "org.apache.kafka.common.config.ConfigException: "
+EXPLAINED = f"The options are explained in {WORKER_OPTIONS}"
 CONNECT_ERROR = "org.apache.kafka.connect.errors.ConnectException: "
 
 
@@ -53,7 +55,8 @@ def test_s2_03_what_only_the_seeds_call_a_default_is_required(
         name: DistributedProcess({key: value for key, value in props.items() if key != name}, tmp_path / name)
         for name in ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
     }
-    text = f'{STOPPING}{CONFIG_ERROR}Missing required configuration "{{}}" which has no default value.'
+    missing = f'{STOPPING}{CONFIG_ERROR}Missing required configuration "{{}}" which has no default value.'
+    text = f"{missing}\n{EXPLAINED}"
     assert ended(workers) == {name: (2, text.format(name)) for name in workers}
 
 
@@ -70,7 +73,7 @@ def test_settings_that_cannot_work_are_told_before_anything_starts(
     props = group_properties(broker.bootstrap_servers, topic_prefix)
     workers = {name: DistributedProcess({**props, name: value}, tmp_path / name) for name, (value, _) in wrong.items()}
     assert ended(workers) == {
-        name: (2, f"{STOPPING}{CONFIG_ERROR}Invalid value {value} for configuration {name}: {reason}")
+        name: (2, f"{STOPPING}{CONFIG_ERROR}Invalid value {value} for configuration {name}: {reason}\n{EXPLAINED}")
         for name, (value, reason) in wrong.items()
     }
 
