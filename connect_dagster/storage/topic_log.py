@@ -50,6 +50,8 @@ _STOP_SECONDS = 5.0
 # Without a record for so long, a log looks whether it is behind.
 _QUIET_SECONDS = 10.0
 _GLANCE_SECONDS = 1.0
+# The end behind a marker is reported after a fetch without records (docs/decisions/0063-the-end-behind-a-marker.md).
+_COMMITTED_FETCH_MILLISECONDS = "50"
 
 
 class NotPermittedError(ConnectError):
@@ -525,7 +527,10 @@ class TopicLog:
     def _reading(self) -> dict[str, str]:
         # As in Java the group is never joined, but librdkafka requires one; its default isolation hides transactions.
         defaults = {"group.id": self.topic, "isolation.level": "read_uncommitted"}
-        return clients.JAVA_RECONNECT | defaults | dict(self._settings)
+        settings = clients.JAVA_RECONNECT | defaults | dict(self._settings)
+        if settings["isolation.level"] == READ_COMMITTED:
+            settings.setdefault("fetch.max.wait.ms", _COMMITTED_FETCH_MILLISECONDS)
+        return settings
 
 
 _PRODUCER = {
