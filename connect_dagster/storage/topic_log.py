@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
@@ -514,7 +515,9 @@ class TopicLog:
                 self._producer.poll(_POLL_SECONDS)
             except KafkaException as fatal:
                 log.warning("The log of topic %s goes on without idempotence: %s", self.topic, fatal)
+                former = self._producer
                 self._producer = clients.producer(self._writing(), {**_PRODUCER, "enable.idempotence": False})
+                _refuse_queued(former)
             if len(self._producer) and not self._permitted():
                 # Brokers that come back must not get records that this worker wrote before it lost its membership.
                 self._producer.purge()
@@ -584,6 +587,15 @@ class Receipts:
             if self.missing:
                 raise TimeoutError(f"The brokers did not acknowledge {self.missing} records of topic '{topic}' in time")
             return dict(self._ends)
+
+
+def _refuse_queued(producer: Producer) -> None:
+    """Have the writers of queued records learn that a producer which had a fatal error does not write them."""
+    producer.purge()
+    deadline = time.monotonic() + _STOP_SECONDS
+    while len(producer) and time.monotonic() < deadline:
+        with suppress(KafkaException):  # the fatal error once more
+            producer.poll(_RETRY_SECONDS)
 
 
 def _headers(message: Message) -> Headers:
