@@ -61,7 +61,7 @@ def refusal_text(connector_class: str, errors: Mapping[str, Sequence[str]]) -> s
         >>> refusal_text("FileStreamSink", {"topics": ["Must configure one of topics or topics.regex"]})
         'topics: Must configure one of topics or topics.regex; see docs/reference/connector_options.md'
     """
-    sentences = [f"{key}: {text}" for key, texts in errors.items() for text in texts]
+    sentences = [f"{key}: {text.removesuffix('.')}" for key, texts in errors.items() for text in texts]
     return "; ".join([*sentences, f"see {', '.join(option_pages(connector_class, errors))}"])
 
 

@@ -53,6 +53,6 @@ def test_pages_of_options(connector: str, keys: list[str], pages: list[str]) -> 
 def test_a_refusal_ends_with_the_pages() -> None:
     errors = {"mode": ("Invalid value x for configuration mode: no.",), "topic.prefix": ("missing", "null")}
     assert refusal_text(JDBC_SOURCE, errors) == (
-        "mode: Invalid value x for configuration mode: no.; topic.prefix: missing; topic.prefix: null; "
+        "mode: Invalid value x for configuration mode: no; topic.prefix: missing; topic.prefix: null; "
         f"see docs/jdbc.md, {CONNECTOR_OPTIONS}"
     )

@@ -88,7 +88,7 @@ def test_one_refusal_and_nothing_is_changed(server: ConnectServer, source: Path,
     assert ran.exit_code == 2
     assert ran.stderr == (
         "Error: The worker refuses the configuration of connector 'wrong': "
-        'file: Missing required configuration "file" which has no default value.; '
+        'file: Missing required configuration "file" which has no default value; '
         "see docs/reference/connector_options.md\nNothing was changed.\n"
     )
     assert server.herder.configs == {}

@@ -93,7 +93,7 @@ def test_keys_are_changed_and_removed(server: ConnectServer) -> None:
         (
             ["patch", "src", "-r", "file"],
             'Error: The worker refuses the configuration of src: file: Missing required configuration "file" which has '
-            "no default value.; see docs/reference/connector_options.md. Nothing was changed.",
+            "no default value; see docs/reference/connector_options.md. Nothing was changed.",
         ),
         (["describe", "who"], "Error: The cluster at {url} has no connector who; it has src."),
         (["reset-topics", "who"], "Error: The cluster at {url} has no connector who; it has src."),

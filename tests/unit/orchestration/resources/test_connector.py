@@ -123,7 +123,7 @@ def test_a_refused_configuration_names_the_key(server: ConnectServer) -> None:
         source.apply()
     assert str(refused.value.description) == (
         "The worker refuses the configuration of connector 'src': "
-        'file: Missing required configuration "file" which has no default value.; '
+        'file: Missing required configuration "file" which has no default value; '
         "see docs/reference/connector_options.md"
     )
 
