@@ -142,7 +142,7 @@ def _versions(topic: _Topic, name: str) -> Sequence[ConfigVersion]:
     try:
         by_name = read_config_versions(*topic, ANSWER_SECONDS)
     except UnansweredError as error:
-        raise Trouble(unanswered(topic.brokers, str(error)).message) from error
+        raise unanswered(topic.brokers, str(error)) from error
     except MissingTopicError as error:
         raise Trouble(
             f"There is no {topic}, or its user may not describe it: --config-topic "

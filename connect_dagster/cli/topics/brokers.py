@@ -61,7 +61,13 @@ def chosen_brokers(bootstrap_server: str | None, command_config: str | None) -> 
         raise click.ClickException(str(error)) from error
 
 
-def unanswered(bootstrap: object, why: str, seconds: float = ANSWER_SECONDS) -> click.ClickException:
+class NoBrokerError(click.ClickException):
+    """No broker responded."""
+
+    exit_code = 2
+
+
+def unanswered(bootstrap: object, why: str, seconds: float = ANSWER_SECONDS) -> NoBrokerError:
     """Return the error for brokers that did not respond.
 
     Args:
@@ -69,7 +75,7 @@ def unanswered(bootstrap: object, why: str, seconds: float = ANSWER_SECONDS) -> 
         why: the client library's text.
         seconds: how long they were waited for.
     """
-    return click.ClickException(
+    return NoBrokerError(
         f"No broker responded at {bootstrap} within {seconds:g} s ({why}): "
         "check --bootstrap-server, and that Kafka is running."
     )

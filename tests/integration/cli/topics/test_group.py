@@ -47,9 +47,9 @@ def described(broker: Broker, *words: str, given: bytes = b"") -> dict[str, Any]
     return dict(json.loads(ran.stdout))
 
 
-def refusal(broker: Broker, *words: str) -> str:
+def refusal(broker: Broker, *words: str, code: int = 1) -> str:
     ran = run(broker.bootstrap_servers, "group", "describe", *words)
-    assert (ran.returncode, ran.stdout) == (1, b"")
+    assert (ran.returncode, ran.stdout) == (code, b"")
     return ran.stderr.decode()
 
 
@@ -200,7 +200,7 @@ def test_an_unknown_group_is_said(broker: Broker, topic_prefix: str) -> None:
 def test_a_broker_out_of_reach_is_said(words: list[str]) -> None:
     nowhere = Broker(f"{HOST}:{free_port()}")
     began = time.monotonic()
-    text = refusal(nowhere, "any", *words)
+    text = refusal(nowhere, "any", *words, code=2)
     assert text.startswith(f"Error: No broker responded at {nowhere.bootstrap_servers} within 8 s (")
     assert text.endswith("check --bootstrap-server, and that Kafka is running.\n")
     assert time.monotonic() - began < 30  # 8 s, and what a busy machine takes to start Python
