@@ -8,6 +8,7 @@ from contextlib import closing
 from itertools import takewhile
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin._metadata import TopicMetadata
 
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
@@ -25,11 +26,20 @@ def partition_count(bootstrap: Bootstrap, topic: str, timeout: float) -> int | N
     Raises:
         BrokersError: The brokers refuse, or none responds within ``timeout`` seconds.
     """
+    found = _topics(bootstrap, timeout).get(topic)
+    return None if found is None else len(found.partitions)
+
+
+def topic_names(bootstrap: Bootstrap, timeout: float) -> set[str]:
+    """Return the names of all topics that the login may see. Raises as :func:`partition_count`."""
+    return set(_topics(bootstrap, timeout))
+
+
+def _topics(bootstrap: Bootstrap, timeout: float) -> Mapping[str, TopicMetadata]:
     # Not a consumer: with its first step it looks for its group, for which brokers make the topic of groups.
     with brokers_errors():
         admin = clients.admin(client_settings(bootstrap), _QUIET)
-        found = admin.list_topics(timeout=timeout).topics.get(topic)
-    return None if found is None else len(found.partitions)
+        return admin.list_topics(timeout=timeout).topics
 
 
 def read_topic(

@@ -164,19 +164,17 @@ def _previewed(worker: str, connector: str, choice: _Choice) -> _Shown:
 
 
 def _messages(worker: WorkerConfig, connector: SinkConnectorConfig, choice: _Choice) -> list[Message]:
-    """Return the first records of a topic, or of the connector's."""
+    """Return the first records of a topic, or of the connector's, which its pattern may choose."""
     from confluent_kafka import OFFSET_BEGINNING
 
     from connect_dagster.kafka.access import Brokers
     from connect_dagster.kafka.clients import admin_settings_of
     from connect_dagster.kafka.override_policy import ClientPolicy
-    from connect_dagster.kafka.topic_reading import read_topic
+    from connect_dagster.kafka.topic_reading import read_topic, topic_names
     from connect_dagster.protocol.states import TaskId
+    from connect_dagster.worker.sink.consumer import matching_topics
     from connect_dagster.worker.task_clients import TaskClients
 
-    topics = [choice.topic] if choice.topic is not None else list(connector.topics)
-    if not topics:
-        raise click.UsageError("The connector has topics.regex: name a topic with --topic.")
     clients = TaskClients(worker, ClientPolicy.of(worker.originals))
     consumer = clients.consumer(TaskId(connector.name, 0), connector)
     brokers = Brokers(consumer["bootstrap.servers"], admin_settings_of(consumer))
@@ -184,6 +182,11 @@ def _messages(worker: WorkerConfig, connector: SinkConnectorConfig, choice: _Cho
     start = OFFSET_BEGINNING if choice.offset is None else choice.offset
     found: list[Message] = []
     try:
+        topics = [choice.topic] if choice.topic is not None else list(connector.topics)
+        if not topics:
+            topics = matching_topics(connector.topics_regex, topic_names(brokers, ANSWER_SECONDS))
+            if not topics:
+                raise Trouble(f"No topic matches topics.regex={connector.topics_regex}: correct it, or name a --topic.")
         for name in topics:
             records = read_topic(brokers, name, ANSWER_SECONDS, choice.partition, isolation, start)
             found += islice(records, choice.most - len(found))

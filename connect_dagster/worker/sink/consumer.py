@@ -49,6 +49,15 @@ _MEMBER_SECONDS = 1.0
 _INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
+def matching_topics(pattern: str, topics: Iterable[str]) -> list[str]:
+    """Return the topics that a value of ``topics.regex`` subscribes to, sorted.
+
+    Raises:
+        ConfigError: a match takes too long.
+    """
+    return matching("topics.regex", pattern, sorted(set(topics) - _INTERNAL_TOPICS))
+
+
 @dataclass(frozen=True, slots=True)
 class RebalanceListener:
     """Called on the thread that polls, while a rebalance waits for it."""
@@ -380,7 +389,7 @@ class SinkConsumer:
             log.warning("Could not list topics, will retry: %s", error.args[0].str())
             self._refreshed += min(_RETRY_SECONDS, self._refresh_seconds) - self._refresh_seconds
             return
-        found = matching("topics.regex", pattern, sorted(known.keys() - _INTERNAL_TOPICS))
+        found = matching_topics(pattern, known)
         if found != self._topics:
             self._topics = found
             if found:

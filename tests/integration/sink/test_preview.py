@@ -114,8 +114,8 @@ def test_a_single_record_with_its_schemas(preview: Preview, topics: Topics, topi
     topic = topics.create(topic_prefix)
     topics.write(topic, ["zero", "one", "two"])
     lines, told = preview(
-        {"connector.class": "FileStreamSink", "topics.regex": ".*", **STRINGS},
-        *("--topic", topic, "--partition", "0", "--offset", "1", "--schemas", "--max-messages", "1"),
+        {"connector.class": "FileStreamSink", "topics.regex": f"{topic}.*", **STRINGS},
+        *("--partition", "0", "--offset", "1", "--schemas", "--max-messages", "1"),
     )
     assert [(line["value"], line["key_schema"], line["value_schema"]) for line in lines] == [
         ("one", {"type": "string", "optional": True}, {"type": "string", "optional": True})
@@ -134,8 +134,8 @@ def test_what_cannot_be_previewed_is_one_sentence(preview: Preview, topics: Topi
     assert error(sink) == f"Error: No record of {topic} is there to be read."
     assert error({**sink, "topics": "none"}) == "Error: Topic 'none' does not exist."
     assert error(sink, "--offset", "5") == "Error: --offset needs --partition: offsets count within a partition."
-    regex = {"connector.class": "FileStreamSink", "topics.regex": ".*"}
-    assert error(regex) == "Error: The connector has topics.regex: name a topic with --topic."
+    regex = {"connector.class": "FileStreamSink", "topics.regex": "none.*"}
+    assert error(regex) == "Error: No topic matches topics.regex=none.*: correct it, or name a --topic."
     source = {"connector.class": "FileStreamSource", "topic": topic}
     assert error(source, "--topic", topic).endswith(" is a source: --topic, --partition and --offset are for sinks.")
     assert "Class connect.Unknown could not be found" in "".join(
