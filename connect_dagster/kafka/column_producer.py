@@ -24,7 +24,7 @@ from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.client_logs import client_logger
 from connect_dagster.kafka.client_statistics import StatisticsCollector, StatisticsListener
 from connect_dagster.kafka.epoch_timestamps import EpochTimestamps
-from connect_dagster.kafka.librdkafka import Rebootstrap, library
+from connect_dagster.kafka.librdkafka import Rebootstrap, find_brokers, library
 from connect_dagster.kafka.librdkafka_structs import (
     ANY_PARTITION,
     FIELD,
@@ -273,7 +273,9 @@ class ColumnProducer:
 
         The methods of transactions raise KafkaException as those of confluent-kafka's producer.
         """
-        self._ask(self._library.init_transactions, seconds)
+        ends = time.monotonic() + seconds
+        find_brokers(self._handle, seconds)
+        self._ask(self._library.init_transactions, max(0.0, ends - time.monotonic()))
 
     def begin_transaction(self) -> None:
         """Begin a transaction."""

@@ -7,6 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,6 +66,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "abort_transaction": (_pointer, _pointer, _int),
     "flush": (_int, _pointer, _int),
     "purge": (_int, _pointer, _int),
+    "metadata": (_int, _pointer, _int, _pointer, _pointer, _int),
+    "metadata_destroy": (None, _pointer),
     "err2str": (_text, _int),
     "brokers_add": (_int, _pointer, _text),
     "brokers_learned_ids": (_pointer, _pointer, _pointer),
@@ -104,6 +107,18 @@ def library() -> SimpleNamespace:
 def handle_of(client: object) -> int | None:
     """Return the address of librdkafka's handle, the first field of confluent-kafka's; ``None`` of a closed client."""
     return ctypes.c_void_p.from_address(id(client) + object.__basicsize__).value
+
+
+def find_brokers(handle: int | None, seconds: float) -> None:
+    """Wait until a client has the names of the brokers, or the time is over.
+
+    A transactional producer without them looks for its coordinator again half a second later.
+    """
+    with suppress(OSError, AttributeError):
+        functions, found = library(), ctypes.c_void_p()
+        functions.metadata(handle, 0, None, ctypes.byref(found), math.ceil(seconds * 1000))
+        if found.value is not None:
+            functions.metadata_destroy(found)
 
 
 def connect_by(relay: SaslRelay, client: object, servers: str) -> None:

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
-from connect_dagster.kafka.transactions import cause_of, repeated
+from connect_dagster.kafka.transactions import cause_of, init_transactions
 
 _AT_ONCE = 8
 
@@ -39,6 +39,6 @@ def _fence(settings: Settings, deadline: float) -> None:
     id = settings["transactional.id"]
     producer = clients.producer({**settings, "client.id": f"connector-fencing-{id}"})
     try:
-        repeated(producer.init_transactions, deadline)
+        init_transactions(producer, deadline)
     except (KafkaException, TimeoutError) as error:
         raise ConnectError(f"Failed to fence out the producer of {id}: {cause_of(error, id)}") from error

@@ -5,11 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
+from connect_dagster.kafka.librdkafka import find_brokers, handle_of
 from connect_dagster.kafka.rights import text_with_right
 
 _CALL_SECONDS = 1.0
+
+
+def init_transactions(producer: Producer, deadline: float) -> None:
+    """Refuse the writes of earlier producers of a transactional id, and end what they left open.
+
+    Args:
+        producer: the new one.
+        deadline: of the monotonic clock.
+
+    Raises:
+        KafkaException: the brokers refuse it.
+        TimeoutError: the deadline has passed.
+    """
+    find_brokers(handle_of(producer), min(_CALL_SECONDS, max(0.0, deadline - time.monotonic())))
+    repeated(producer.init_transactions, deadline)
 
 
 def repeated(call: Callable[[float], object], deadline: float, over: Callable[[], bool] = lambda: False) -> None:

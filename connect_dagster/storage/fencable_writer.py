@@ -15,7 +15,7 @@ from confluent_kafka import KafkaException, Producer
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.settings.java_settings import Settings
-from connect_dagster.kafka.transactions import cause_of, repeated
+from connect_dagster.kafka.transactions import cause_of, init_transactions, repeated
 from connect_dagster.storage.topic_log import Entry, Receipts
 
 CLAIM_SECONDS = 10.0
@@ -69,7 +69,7 @@ class FencableWriter:
         producer = clients.producer(self._settings, _EXTRA)
         try:
             deadline = time.monotonic() + CLAIM_SECONDS
-            repeated(producer.init_transactions, deadline)
+            init_transactions(producer, deadline)
         except (KafkaException, TimeoutError) as error:
             producer.purge()
             raise ConnectError(
