@@ -12,6 +12,7 @@ import functools
 import logging
 import os
 import ssl
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ MECHANISMS = (*_PASSWORDS, OAUTHBEARER, GSSAPI)
 _VERSIONS, _VERSION, _ENGINE = "ssl.enabled.protocols", "ssl.protocol", "ssl.engine.factory.class"
 # librdkafka has no setting for versions. It can never use these suites, and those of TLS 1.3 are not affected.
 _NO_SUITES_BEFORE_1_3 = "PSK"
+# Clients that start at once would miss the cache together, and get relays with different secrets.
+_MAKING_RELAYS = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,8 @@ def relay_of(settings: Settings) -> SaslRelay | None:
     if (login := kerberos_login_of(settings)) is None:
         return None
     names = (_PROTOCOL, *(name for name in settings if name.startswith("ssl.")))
-    return _relay(login, frozenset((name, settings[name]) for name in names))
+    with _MAKING_RELAYS:
+        return _relay(login, frozenset((name, settings[name]) for name in names))
 
 
 @functools.cache

@@ -1,11 +1,16 @@
 """The options of a login with Kerberos, and what key tables hold; a realm's answers: test_kerberos_logins.py."""
 
 import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from connect_dagster.errors import ConfigError
+from connect_dagster.kafka.security import sasl_relay
 from connect_dagster.kafka.security.jaas import parse_modules, realm_file, realm_options
 from connect_dagster.kafka.security.kerberos import KerberosLogin
 from connect_dagster.kafka.security.key_tables import principals
@@ -77,6 +82,24 @@ def test_librdkafka_logs_in_at_a_relay() -> None:
     assert to_librdkafka(ClientKind.ADMIN, canonical)["client.dns.lookup"] == "use_all_dns_ips"
     other = LOGIN | {"sasl.jaas.config": f"{MODULE} {KEYS.replace('connect@', 'other@')};"}
     assert found["sasl.password"] != to_librdkafka(ClientKind.ADMIN, other)["sasl.password"]
+
+
+def test_clients_that_start_at_once_have_one_relay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a connector and its task do: a client that connects to one relay with the secret of another is refused."""
+    begin, made = threading.Barrier(8), sasl_relay.SaslRelay.__init__
+
+    def slowly(*given: Any) -> None:
+        time.sleep(0.01)
+        made(*given)
+
+    def password(_: int) -> str:
+        begin.wait()
+        return to_librdkafka(ClientKind.ADMIN, login)["sasl.password"]
+
+    monkeypatch.setattr(sasl_relay.SaslRelay, "__init__", slowly)
+    login = LOGIN | {"sasl.kerberos.service.name": "at-once"}
+    with ThreadPoolExecutor(begin.parties) as pool:
+        assert len(set(pool.map(password, range(begin.parties)))) == 1
 
 
 def test_a_wrong_key_table_is_an_error_of_kafka_python_s_client() -> None:
