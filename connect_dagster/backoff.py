@@ -1,4 +1,4 @@
-"""Exponential backoff: delays that double from retry to retry, up to a maximum."""
+"""Exponential backoff: delays that grow from retry to retry, up to a maximum."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ class Backoff:
     Attributes:
         initial: delay before the first retry.
         maximum: longest delay.
+        factor: from one delay to the next.
 
     Examples:
         >>> backoff = Backoff(5.0, 30.0)
@@ -22,7 +23,8 @@ class Backoff:
 
     initial: float
     maximum: float = float("inf")
+    factor: float = 2.0
 
     def delay(self, retry: int) -> float:
         """Return the delay before the ``retry``-th consecutive retry, counted from 1."""
-        return min(self.maximum, self.initial * 2.0 ** min(retry - 1, _MOST_DOUBLINGS))
+        return min(self.maximum, self.initial * self.factor ** min(retry - 1, _MOST_DOUBLINGS))

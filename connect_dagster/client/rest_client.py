@@ -71,17 +71,19 @@ class RetryPolicy:
 
     Attributes:
         retries: At most, when no worker or only a proxy responded.
-        delay: Seconds before the first retry, doubled after each.
+        delay: Seconds before the first retry.
         rebalance: Seconds to wait for the end of a rebalance, during which workers respond with 409.
+        backoff_factor: Factor of the delay from retry to retry.
     """
 
     retries: int = 3
     delay: float = 0.25
     rebalance: float = 30.0
+    backoff_factor: float = 2.0
 
     def delays(self) -> list[float]:
         """Yield the delay in seconds before each retry."""
-        backoff = Backoff(self.delay)
+        backoff = Backoff(self.delay, factor=self.backoff_factor)
         return [backoff.delay(retry) for retry in range(1, self.retries + 1)]
 
 

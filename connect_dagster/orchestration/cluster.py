@@ -77,9 +77,22 @@ class ConnectCluster(ResourceWithSecrets):
         description="Schema registry with Confluent's API; with it topics get their columns.",
         json_schema_extra=SECRET_URL,
     )
+    schema_registry_token: str | None = Field(
+        default=None,
+        description="Bearer token for the registry, where its URL has no user; give it as an EnvVar.",
+        json_schema_extra=SECRET,
+    )
+    schema_registry_ca_file: str | None = Field(
+        default=None,
+        description="PEM, PKCS12 or JKS with the certificates to check that of the registry; else those of certifi.",
+    )
+    schema_registry_ca_password: str | None = Field(
+        default=None, description="Password of that store; give it as an EnvVar.", json_schema_extra=SECRET
+    )
     request_timeout: float = Field(default=10.0, gt=0, description="Bound for each request, in seconds.")
     request_max_retries: int = Field(default=3, ge=0, description="Retries of a request without a response.")
-    request_retry_delay: float = Field(default=0.25, ge=0, description="Seconds before the first retry; then doubled.")
+    request_retry_delay: float = Field(default=0.25, ge=0, description="Seconds before the first retry.")
+    request_backoff_factor: float = Field(default=2.0, ge=1, description="Factor of the delay from retry to retry.")
     poll_interval: float = Field(default=0.5, gt=0, description="Seconds between two polls while waiting for a state.")
     poll_timeout: float = Field(default=60.0, gt=0, description="Bound for such a wait, in seconds.")
 
@@ -88,6 +101,15 @@ class ConnectCluster(ResourceWithSecrets):
         """Return the brokers with their client properties; None without brokers."""
         return Brokers(self.bootstrap_servers, self.client_properties) if self.bootstrap_servers else None
 
+    @property
+    def schema_registry_access(self) -> Access:
+        """Return the credentials and certificates for the schema registry."""
+        return Access(
+            token=self.schema_registry_token,
+            ca_file=self.schema_registry_ca_file,
+            ca_password=self.schema_registry_ca_password,
+        )
+
     def get_client(self, *, timeout: float | None = None, retries: int | None = None) -> KafkaConnectClient:
         """Return a client for the worker.
 
@@ -95,9 +117,12 @@ class ConnectCluster(ResourceWithSecrets):
             timeout: Another bound for each request, in seconds.
             retries: Another number of retries; with it a cluster that rebalances is not waited for either.
         """
-        retry = RetryPolicy(self.request_max_retries, self.request_retry_delay, self.poll_timeout)
-        if retries is not None:
-            retry = RetryPolicy(retries, self.request_retry_delay, rebalance=0.0)
+        retry = RetryPolicy(
+            self.request_max_retries if retries is None else retries,
+            self.request_retry_delay,
+            self.poll_timeout if retries is None else 0.0,
+            self.request_backoff_factor,
+        )
         return KafkaConnectClient(
             self.url,
             timeout=timeout or self.request_timeout,

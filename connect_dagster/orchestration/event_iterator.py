@@ -231,7 +231,8 @@ class KafkaConnectEventIterator(Iterator[KafkaConnectEvent]):
     def _columns(self, one: AppliedConnector, topic: str) -> TableSchema | None:
         registry, brokers = self._workspace.schema_registry_url, self._workspace.brokers
         try:
-            if registry and (columns := registered_columns(registry, topic, REGISTRY_TIMEOUT)):
+            access = self._workspace.schema_registry_access
+            if registry and (columns := registered_columns(registry, topic, REGISTRY_TIMEOUT, access)):
                 return columns
             if brokers:
                 return columns_of_newest_record(brokers, topic, one.snapshot.bounds or {}, READING_TIMEOUT)

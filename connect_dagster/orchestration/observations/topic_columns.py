@@ -13,7 +13,9 @@ import requests
 from confluent_kafka import Message, TopicPartition
 from dagster import TableSchema
 
+from connect_dagster.client.access import Access
 from connect_dagster.client.masking import mask_text
+from connect_dagster.errors import ConfigError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import Bootstrap, client_settings
 from connect_dagster.orchestration.assets.columns import avro_columns, connect_columns, json_schema_columns
@@ -29,29 +31,27 @@ class SchemaRegistryError(Exception):
     """The registry is unreachable, or returned an error."""
 
 
-def registered_columns(url: str, topic: str, timeout: float) -> TableSchema | None:
+def registered_columns(url: str, topic: str, timeout: float, access: Access | None = None) -> TableSchema | None:
     """Return the columns of the newest schema of a topic's values; None without a schema that has columns.
 
     Args:
         url: Address of the registry; may hold ``user:password@``.
         topic: The topic, whose subject is ``<topic>-value``.
         timeout: Bound for the request, in seconds.
+        access: Token and certificates; none by default.
 
     Raises:
         SchemaRegistryError: The request fails, or the registry refuses it.
     """
     target = f"{url.rstrip('/')}/subjects/{quote(topic, safe='')}-value/versions/latest"
-    session = requests.Session()
-    # As with workers, a proxy of the environment does not stand in between. Credentials are those of the URL.
-    session.trust_env = False
     try:
-        response = session.get(target, timeout=timeout)
+        response = (access or Access()).session(url).get(target, timeout=timeout)
         if response.status_code == 404:
             return None
         response.raise_for_status()
         answer: dict[str, Any] = response.json()
         schema = json.loads(answer["schema"])
-    except (requests.RequestException, KeyError, ValueError) as error:
+    except (requests.RequestException, ConfigError, KeyError, ValueError) as error:
         message = mask_text(f"The schema registry {url} did not give the schema of topic '{topic}': {error}")
         raise SchemaRegistryError(message) from error
     columns_of = _COLUMNS_OF.get(answer.get("schemaType", "AVRO"))

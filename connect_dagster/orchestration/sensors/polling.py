@@ -305,7 +305,8 @@ class PollingTick:
         if registry is None or time.monotonic() > self._columns_until:
             return None
         try:
-            return registered_columns(registry, topic.topic, REGISTRY_TIMEOUT)
+            access = self._workspace.schema_registry_access
+            return registered_columns(registry, topic.topic, REGISTRY_TIMEOUT, access)
         except SchemaRegistryError as error:
             self.warnings.append(str(error))
             return None

@@ -16,6 +16,8 @@ from tests.unit.orchestration.connect_server import connect_server
 
 def test_retries_wait_twice_as_long_each_time() -> None:
     assert RetryPolicy(retries=4, delay=0.25).delays() == [0.25, 0.5, 1.0, 2.0]
+    assert RetryPolicy(retries=3, delay=1, backoff_factor=1.5).delays() == [1.0, 1.5, 2.25]
+    assert RetryPolicy(retries=2, delay=1, backoff_factor=1).delays() == [1.0, 1.0]
 
 
 def test_a_port_where_nobody_listens_is_one_clear_sentence() -> None:

@@ -13,7 +13,11 @@ from dagster import AssetKey, DagsterInstance
 
 from connect_dagster.embedded.ports import free_port
 from connect_dagster.herder.interface import ConnectorOffset
-from connect_dagster.orchestration import build_kafka_connect_assets_definitions, build_kafka_connect_polling_sensor
+from connect_dagster.orchestration import (
+    KafkaConnectWorkspace,
+    build_kafka_connect_assets_definitions,
+    build_kafka_connect_polling_sensor,
+)
 from connect_dagster.orchestration.assets.keys import connector_key, table_key, topic_key
 from connect_dagster.orchestration.observations.topic_columns import SchemaRegistryError, registered_columns
 from tests.unit.orchestration.assets.test_column_schema import CUSTOMERS_COLUMNS, told
@@ -33,9 +37,14 @@ SUBJECTS = {
 
 
 class Registry(BaseHTTPRequestHandler):
-    """Answers as Confluent's registry does."""
+    """Answers as Confluent's registry does, and to those alone who have its token, if it has one."""
+
+    token: str | None = None
 
     def do_GET(self) -> None:
+        if self.token is not None and self.headers["Authorization"] != f"Bearer {self.token}":
+            self.send_error(401)
+            return
         found = SUBJECTS.get(self.path)
         body = json.dumps(found or {"error_code": 40401, "message": "Subject not found."}).encode()
         self.send_response(200 if found else 404)
@@ -66,6 +75,21 @@ def test_s3_09_the_newest_schema_of_a_topics_values_gives_its_columns() -> None:
         assert told(registered_columns(f"{url}/", "json/topic", 5)) == ["id int64?"]
         assert registered_columns(url, "unknown", 5) is None
         assert registered_columns(url, "proto", 5) is None
+
+
+def test_a_registry_asks_for_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Registry, "token", "t0ken")
+    workspace = KafkaConnectWorkspace(
+        schema_registry_token="t0ken", schema_registry_ca_file="ca.jks", schema_registry_ca_password="changeit"
+    )
+    access = workspace.schema_registry_access
+    assert (access.ca_file, access.ca_password) == ("ca.jks", "changeit")
+    with registry() as url:
+        assert told(registered_columns(url, "json/topic", 5, access)) == ["id int64?"]
+        with pytest.raises(SchemaRegistryError, match="401"):
+            registered_columns(url, "json/topic", 5)
+        with pytest.raises(SchemaRegistryError, match=r"did not give the schema of topic 't': .*ca\.jks"):
+            registered_columns("https://127.0.0.1:1", "t", 5, access)
 
 
 def test_a_registry_that_does_not_answer_is_named_without_its_password() -> None:
