@@ -15,6 +15,7 @@ from connect_dagster.isolation.plugins import Kind, PluginDescription, Plugins
 from connect_dagster.plugin.config import NO_DEFAULT, ConfigKey, Importance
 from connect_dagster.rest.roles import RoleSettings
 from connect_dagster.rest.tls import TlsSettings
+from connect_dagster.worker.config.rate_limit import RateLimitConfig
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import StandaloneConfig, WorkerConfig
@@ -126,6 +127,7 @@ def _connector_options(plugins: Plugins) -> str:
         "Source connectors": _rows(key for key in source if key.name not in both),
         "Sink connectors": _rows(key for key in sink if key.name not in both),
     }
+    sections["Rate limits of all connectors"] = _rows(RateLimitConfig.table())
     sections |= _sections(plugins.all((Kind.SOURCE, Kind.SINK)))
     return _page(
         "Options of connectors",

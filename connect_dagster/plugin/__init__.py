@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from connect_dagster.plugin.jwt_retriever import BearerToken, JwtRetriever
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
     from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
+    from connect_dagster.plugin.rate import Rate
     from connect_dagster.plugin.records import Header, RecordMetadata, SinkRecord, SourceRecord, TopicPartition
     from connect_dagster.plugin.rest_extension import ClusterState, RestExtension
     from connect_dagster.plugin.samples import Samples
@@ -124,6 +125,7 @@ __all__ = [
     "Password",
     "Predicate",
     "Properties",
+    "Rate",
     "Recommender",
     "RecordFrame",
     "RecordMetadata",
@@ -179,6 +181,7 @@ _MODULES = (
     "rest_extension",
     "samples",
     "metrics",
+    "rate",
     "schema",
     "frames",
     "header_converter",

@@ -22,6 +22,7 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
+from connect_dagster.plugin.rate import Rate
 from connect_dagster.plugin.records import RecordMetadata, SinkRecord, SourceRecord, TopicPartition
 
 Properties = Mapping[str, str]
@@ -137,6 +138,14 @@ class SourceTaskContext(Protocol):
     @property
     def transaction_context(self) -> TransactionContext | None:
         """Return what ends transactions; ``None`` where the connector does not, or the worker has none."""
+
+    @property
+    def rate(self) -> Rate:
+        """Return the most that the task may send in a second; a poll that returns more waits the longer.
+
+        The worker paces what is sent in any case. A task whose polls may be large bounds them to a second of it, so
+        that a stop does not wait for a long batch.
+        """
 
     def load_class(self, name: str) -> type[Any]:
         """Return a class that an option names, as :meth:`ConnectorContext.load_class`."""

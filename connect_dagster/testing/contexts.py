@@ -29,6 +29,7 @@ from connect_dagster.plugin.frames import SinkBatch, SinkFrame
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import MetricReading, Metrics, Read
+from connect_dagster.plugin.rate import UNLIMITED, Rate
 from connect_dagster.plugin.records import SinkRecord, SourceRecord, TopicPartition
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.plugin.schema import Schema
@@ -256,6 +257,7 @@ class _SourceContext:
     metrics: Metrics
     converter: HeaderConverter | None
     transaction_context: TransactionContext | None
+    rate: Rate = UNLIMITED
     load_class: LoadClass = importable_class
 
     def configs(self) -> Properties:
@@ -281,6 +283,7 @@ def source_context(
     header_converter: HeaderConverter | None = None,
     transaction_context: TransactionContext | None = None,
     config: Properties | None = None,
+    rate: Rate = UNLIMITED,
 ) -> SourceTaskContext:
     """Return the context of a source task.
 
@@ -291,6 +294,7 @@ def source_context(
         header_converter: for sources that make frames with headers.
         transaction_context: for sources that end transactions, such as ``CollectedEnds()``.
         config: returned by ``configs``; a test may change it, as a config provider does.
+        rate: the most that the task may send in a second.
     """
     return _SourceContext(
         {} if config is None else config,
@@ -299,6 +303,7 @@ def source_context(
         metrics or CollectedMetrics(),
         header_converter,
         transaction_context,
+        rate,
     )
 
 

@@ -22,9 +22,11 @@ from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
 from connect_dagster.plugin.converter import Converter, Predicate, Transform
 from connect_dagster.plugin.frames import executors_are_local
 from connect_dagster.plugin.header_converter import HeaderConverter
+from connect_dagster.plugin.rate import Rate
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
 from connect_dagster.worker.bytes_bound import EncodedBound, ReadBound
+from connect_dagster.worker.config.rate_limit import rate_of
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
@@ -35,6 +37,7 @@ from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import AliasedPlugin, TaskPlugins
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
+from connect_dagster.worker.rate_limiter import RateLimiter
 from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.counting_reader import CountingReader
@@ -122,6 +125,8 @@ class TaskBuilder:
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None = None,
+        *,
+        tasks: int = 1,
     ) -> RunningTask:
         """Return a task that is not started yet.
 
@@ -134,6 +139,7 @@ class TaskBuilder:
             target: STARTED, PAUSED or STOPPED.
             listeners: callbacks of the task.
             exactly_once: steps before the start of a source task that writes in transactions; ``None`` for others.
+            tasks: number of the connector's tasks, which share its rate.
 
         Raises:
             ConfigError: a value of the connector's configuration is wrong.
@@ -144,11 +150,14 @@ class TaskBuilder:
         log.info("Instantiated task %s with version %s of type %s", id, connector.version, kind)
         if task.at_driver and not executors_are_local(self._session.spark):
             log.info("The records of task %s pass this worker: %s works here, not on Spark's executors", id, kind)
+        rate = rate_of(connector_config, tasks)
         if isinstance(task, SourceTask):
             source = SourceConnectorConfig.parse(connector_config)
-            return self._source_task(id, task, connector, source, config, configs, target, listeners, exactly_once)
+            return self._source_task(
+                id, task, connector, source, config, configs, target, listeners, exactly_once, rate
+            )
         sink = SinkConnectorConfig.parse(connector_config)
-        return self._sink_task(id, task, connector, sink, config, configs, target, listeners)
+        return self._sink_task(id, task, connector, sink, config, configs, target, listeners, rate)
 
     def _source_task(
         self,
@@ -161,6 +170,7 @@ class TaskBuilder:
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None,
+        rate: Rate,
     ) -> WorkerSourceTask:
         key, value = self._converters.pair(str(id), connector_config)
         settings = self._clients.producer(id, connector_config)
@@ -178,7 +188,8 @@ class TaskBuilder:
             headers,
             alike=None if transforms else self._converters.classes_and_options(connector_config),
         )
-        sends_itself = exactly_once is not None or executors_are_local(self._session.spark)
+        # Executors would send a whole batch at once.
+        sends_itself = exactly_once is not None or rate.is_limited or executors_are_local(self._session.spark)
         executors = None if sends_itself else ExecutorWriter(settings, str(id))
         commits_records = type(task).commit_record is not SourceTask.commit_record
         wants_receipts = task.wants_receipts or commits_records
@@ -191,6 +202,7 @@ class TaskBuilder:
             turn_waited=metrics.turn_waited,
             may_send=self._is_member,
             cancel=executors.cancel if executors is not None else lambda: None,
+            limiter=RateLimiter(rate, metrics.throttled),
         )
         clients = (
             AtLeastOnceClients(
@@ -237,6 +249,7 @@ class TaskBuilder:
             metrics=metrics,
             reporter=reporter,
             load_class=self._load_class,
+            rate=rate,
         )
 
     def _transaction_interval(self, config: SourceConnectorConfig) -> float | None:
@@ -260,6 +273,7 @@ class TaskBuilder:
         configs: Callable[[], Properties],
         target: TargetState,
         listeners: TaskListeners,
+        rate: Rate,
     ) -> WorkerSinkTask:
         key, value = self._converters.pair(str(id), connector_config)
         consumer = self._clients.consumer(id, connector_config)
@@ -309,6 +323,7 @@ class TaskBuilder:
             on_topics=lambda topics: listeners.topics(id, topics),
             metrics=metrics,
             reporter=reporter,
+            limiter=RateLimiter(rate, metrics.throttled),
         )
 
     def _reporter(

@@ -299,6 +299,8 @@ class Worker:
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None = None,
+        *,
+        tasks: int = 1,
     ) -> None:
         """Instantiate a task and start it on its thread; an error from here on is a FAILED status.
 
@@ -309,6 +311,7 @@ class Worker:
             target: STARTED, PAUSED or STOPPED.
             listeners: callbacks of the task.
             exactly_once: steps before the start of a source task that writes in transactions.
+            tasks: number of the connector's tasks, which share its rate.
 
         Raises:
             ConnectError: it runs already, or cannot be made.
@@ -319,7 +322,9 @@ class Worker:
         try:
             described, resolved, task_config = self._transformed(id, connector_config, config)
             configs = partial(self._resolved, config, described)
-            task = self._builder.build(id, described, resolved, task_config, configs, target, listeners, exactly_once)
+            task = self._builder.build(
+                id, described, resolved, task_config, configs, target, listeners, exactly_once, tasks=tasks
+            )
         except Exception:
             self.metrics.task_start_failed(id)
             raise

@@ -16,6 +16,7 @@ down during rotations continues in that file. Source: ``FileStreamSourceTask``.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import select
 import sys
@@ -41,6 +42,7 @@ log = logging.getLogger(__name__)
 FILENAME, POSITION, MARK = "filename", "position", "file"
 # Each batch costs a Spark job; larger ones take more memory and delay other tasks.
 _BATCH_BYTES = 16 << 20
+_LEAST_BATCH_BYTES = 8 << 10
 _MISSING_SECONDS = 1.0
 
 
@@ -101,6 +103,8 @@ class FileStreamSourceTask(SourceTask):
         self._fail_on_invalid = parsed.invalid_utf8 == "fail"
         self._partition = {FILENAME: self._file}
         limit = parsed.batch_size if "batch.size" in config else None
+        if self.context.rate.records < math.inf:
+            limit = self.context.rate.cap_records(limit or sys.maxsize)
         self._lines: Lines = self._open(self._file, limit)
         self._growth = FileGrowth(None if self._file is None else Path(self._file))
         self._grew = time.monotonic()
@@ -131,7 +135,8 @@ class FileStreamSourceTask(SourceTask):
             return StandardInput(limit)
         stored = self.context.offsets.offset(self._partition)
         mark = FileMark.parse((stored or {}).get(MARK))
-        return LineFile(Path(file), _position(stored), _BATCH_BYTES, limit, mark)
+        most_bytes = max(_LEAST_BATCH_BYTES, self.context.rate.cap_bytes(_BATCH_BYTES))
+        return LineFile(Path(file), _position(stored), most_bytes, limit, mark)
 
     def _wait_for_file(self) -> None:
         if not self._missing_said:

@@ -107,7 +107,8 @@ class AssignedWork:
                 raise ConnectError(f"Task {id} has no configuration")
             target = config.target_state(id.connector) or TargetState.STARTED
             first = None if self._exactly_once is None else self._exactly_once(id, config)
-            self._worker.start_task(id, own, without_nulls(task_config), target, self._listeners, first)
+            count = config.task_count(id.connector)
+            self._worker.start_task(id, own, without_nulls(task_config), target, self._listeners, first, tasks=count)
         except Exception as error:
             log.exception(
                 "Couldn't instantiate task %s because it has an invalid task configuration. "

@@ -382,7 +382,14 @@ class StandaloneHerder(WorkerHerder):
         found = self._registry.get(id.connector, f"Unknown connector: {id.connector}")
         listeners = TaskListeners(self._task_changed, self._topics_seen)
         try:
-            self._worker.start_task(id, found.config, found.task_configs[id.task], found.target, listeners)
+            self._worker.start_task(
+                id,
+                found.config,
+                found.task_configs[id.task],
+                found.target,
+                listeners,
+                tasks=len(found.task_configs),
+            )
         except Exception as error:
             log.exception("Failed to start task %s", id)
             self._task_changed(id, State.FAILED, failure_trace(error, "WorkerTask"))

@@ -40,6 +40,7 @@ from connect_dagster.plugin.config import (
     under_prefix,
 )
 from connect_dagster.plugin.connector import Connector
+from connect_dagster.worker.config.rate_limit import rate_limit_keys
 from connect_dagster.worker.config.sink import check_topics
 from connect_dagster.worker.config.worker import WorkerConfig
 from connect_dagster.worker.source.topic_creation import uses_topic_creation
@@ -167,7 +168,7 @@ class Validator:
     def _of_connector(self, described: PluginDescription[Connector], config: ConnectorConfig) -> dict[str, Any]:
         name = config[CONNECTOR_CLASS] or ""
         framework = enriched_table(described, config, self._plugins, self._worker)
-        framework = framework.with_keys(transformation_keys(config, self._plugins))
+        framework = framework.with_keys(transformation_keys(config, self._plugins)).with_keys(rate_limit_keys(config))
         values = framework.validate_all(config, self._plugins.find_class)
         if described.kind is Kind.SINK:
             check_topics(config, values)

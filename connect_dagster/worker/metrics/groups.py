@@ -142,6 +142,7 @@ TASK = MetricGroup(
         "offset-commit-failure-percentage": "Part of the commits of late that failed, from 0 to 1.",
         "offset-commit-success-percentage": "Part of the commits of late that succeeded, from 0 to 1.",
         "last-record-seconds-ago": "Seconds since records were last delivered, or since the task began. Not in Java.",
+        "throttle-time-ms-total": "Milliseconds that the task has waited for its rate limit. Not in Java.",
     },
     {
         "status": "State of the task, in lower case.",
@@ -188,6 +189,7 @@ SINK_TASK = MetricGroup(
         "sink-record-send-rate": "Records put a second, after transforms.",
         "sink-record-send-total": "Records put since the task began, after transforms.",
         "sink-record-lag-max": "Records that the partition furthest behind has still to give. Java never reports it.",
+        "sink-record-lag": "Records that all partitions of the task have still to give. Not in Java.",
         "partition-count": "Partitions assigned to the task.",
         "offset-commit-seq-no": "Number of the last commit of offsets.",
         "offset-commit-completion-rate": "Commits of offsets a second that succeeded.",

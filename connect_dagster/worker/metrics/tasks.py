@@ -110,6 +110,7 @@ class TaskMetrics:
         self._batch_sizes = Samples(windows)
         self._commit_times = Samples(windows)
         self._commits = Samples(windows)
+        self._throttled = 0.0
 
     @property
     def state(self) -> State:
@@ -124,6 +125,11 @@ class TaskMetrics:
         """Record a state of the task."""
         with self._lock:
             self._states.change(state, self._clock())
+
+    def throttled(self, milliseconds: float) -> None:
+        """Record a wait for the rate limit."""
+        with self._lock:
+            self._throttled += milliseconds
 
     def commit_ended(self, milliseconds: float, *, succeeded: bool) -> None:
         """Record the end of a commit of offsets."""
@@ -158,6 +164,7 @@ class TaskMetrics:
             "offset-commit-failure-percentage": self._commits.share(False, now),
             "offset-commit-success-percentage": self._commits.share(True, now),
             "last-record-seconds-ago": now - self._moved,
+            "throttle-time-ms-total": self._throttled,
         }
 
     def _special(self, now: float) -> list[MetricReading]:
@@ -342,17 +349,18 @@ class SinkTaskMetrics(TaskMetrics):
             self._completed += 1
             self._completions.record(1, now)
 
-    def _lag(self) -> float:
-        lags = [max(0, end - self._position[place]) for place, end in self._ends.items() if place in self._position]
-        return max(lags, default=math.nan)
+    def _lags(self) -> list[int]:
+        return [max(0, end - self._position[place]) for place, end in self._ends.items() if place in self._position]
 
     def _special(self, now: float) -> list[MetricReading]:
+        lags = self._lags()
         values: dict[str, Value] = {
             "sink-record-read-rate": self._reads.rate(now),
             "sink-record-read-total": self._read,
             "sink-record-send-rate": self._sends.rate(now),
             "sink-record-send-total": self._sent,
-            "sink-record-lag-max": self._lag(),
+            "sink-record-lag-max": max(lags, default=math.nan),
+            "sink-record-lag": sum(lags) if lags else math.nan,
             "partition-count": len(self._position),
             "offset-commit-seq-no": self._commit_number,
             "offset-commit-completion-rate": self._completions.rate(now),

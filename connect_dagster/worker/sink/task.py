@@ -21,11 +21,12 @@ from connect_dagster.kafka.offset_reset import Reset, ResetCause
 from connect_dagster.plugin.connector import SinkTask
 from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.protocol.states import State, TargetState, TaskId
-from connect_dagster.worker.bytes_bound import BatchTooLargeError
+from connect_dagster.worker.bytes_bound import BatchTooLargeError, Measured
 from connect_dagster.worker.errors.reporter import ErrorReporter
 from connect_dagster.worker.errors.retry import Retries, RetryGivenUpError
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.tasks import SinkTaskMetrics
+from connect_dagster.worker.rate_limiter import RateLimiter
 from connect_dagster.worker.sink.batch_size import BatchSize
 from connect_dagster.worker.sink.commits import Commit, Commits
 from connect_dagster.worker.sink.consumer import Consumer, RebalanceListener, TopicPartitions
@@ -48,6 +49,8 @@ _DEFAULT_RETRY_MS = 1000
 _ASK_SECONDS = 0.01
 _AWAKE_SECONDS = 1.0
 _BROKERS_AWAY = Backoff(0.1, 0.5)
+# A batch of a task with a rate limit lasts as long.
+_LIMITED_SECONDS = 1.0
 
 
 OpenConsumer = Callable[[RebalanceListener], Consumer]
@@ -87,6 +90,7 @@ class WorkerSinkTask(WorkerTask):
         on_topics: receives the topics of each batch.
         metrics: of the task.
         reporter: of failed records.
+        limiter: paces the records; none by default.
         clock: for timeouts, back-off and idle time.
     """
 
@@ -110,10 +114,12 @@ class WorkerSinkTask(WorkerTask):
         on_topics: Callable[[set[str]], None],
         metrics: SinkTaskMetrics,
         reporter: ErrorReporter,
+        limiter: RateLimiter | None = None,
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
         super().__init__(id, task, spark, listener, target, transforms, clock)
+        self._limiter = limiter or RateLimiter()
         self.progress = Progress(job_group=str(id))
         self._metrics = metrics
         self._sink = task
@@ -172,7 +178,9 @@ class WorkerSinkTask(WorkerTask):
                 self._rest()
                 continue
             self._report(State.RUNNING)
-            if not self._watched:
+            if self._limiter.delay:
+                self._limiter.wait_a_step(self._await_change)
+            elif not self._watched:
                 self._steer()
                 self._take_batch()
             elif self._stream_is_outdated():
@@ -277,7 +285,7 @@ class WorkerSinkTask(WorkerTask):
         if self._stream_is_outdated():
             self._stop_stream()
         elif self._stream is not None:
-            self._stream.most_records = self._batch_size.records
+            self._stream.most_records = self._most_records
         rewound = self._context.take_rewound()
         rewound = {partition: offset for partition, offset in rewound.items() if partition in self._position}
         self._position.update(rewound)
@@ -290,7 +298,7 @@ class WorkerSinkTask(WorkerTask):
         if resets is None:
             self._read_again_later("the offsets of the partitions are not known now")
         elif not self._context.rewound and (readable := self._readable()):
-            start, most = {partition: self._position[partition] for partition in readable}, self._batch_size.records
+            start, most = {partition: self._position[partition] for partition in readable}, self._most_records
             self._stream = self._open_stream(start, most, self._needs_new_consumers)
             self._streamed, self._needs_new_consumers = readable, False
 
@@ -365,6 +373,12 @@ class WorkerSinkTask(WorkerTask):
 
     # Batches
 
+    @property
+    def _most_records(self) -> int:
+        """Return the most records of the next batch: as many as fit, or as the rate limit lets pass in a second."""
+        limit = self._limiter.most_records(_LIMITED_SECONDS)
+        return self._batch_size.records if limit is None else min(limit, self._batch_size.records)
+
     def _take_batch(self) -> None:
         stream, began = self._stream, self._clock.monotonic()
         if stream is None:
@@ -401,7 +415,7 @@ class WorkerSinkTask(WorkerTask):
 
     def _take_fetched(self) -> bool:
         """Put the records that the consumer has fetched; return whether it may fetch the next ones."""
-        fetched = self._joined.take_fetched(min(FEW_RECORDS, self._batch_size.records))
+        fetched = self._joined.take_fetched(min(FEW_RECORDS, self._most_records))
         if fetched is None or not self._follows(fetched):
             return False
         batch = MicroBatch.of_fetched(fetched, self.spark)
@@ -482,17 +496,29 @@ class WorkerSinkTask(WorkerTask):
         finally:
             self._batch = None  # else the batch stays in memory
         took = self._clock.monotonic() - began
-        read = len(batch.fetched or ())
         if stream is not None and before is not None:
             counted = stream.counted.since(before)
-            read = counted.records
             self._batch_size.grow(counted)
+        else:
+            counted = Measured(0, len(batch.fetched or ()))
+        read = counted.records
+        self._note_moved(batch, counted)
         self._metrics.put_ended(took * 1000, batch.size, read, attempt.plans.arrived)
         seconds = {"latestOffset": asked, "addBatch": took, "triggerExecution": asked + took}
         milliseconds = {phase: round(one * 1000) for phase, one in seconds.items()}
         offsets = {str(partition): offset for partition, offset in (self._position | batch.end).items()}
         self.progress.batch_done(read, milliseconds, offsets)
         return True
+
+    def _note_moved(self, batch: MicroBatch, counted: Measured) -> None:
+        """Note a batch for the rate limit; Spark may have read it several times, for a plugin that runs jobs."""
+        if batch.fetched is not None:
+            self._limiter.moved_table(batch.fetched)
+        elif not counted.records:  # the task has run no plan
+            self._limiter.moved(batch.size, 0)
+        else:
+            records = min(batch.size, counted.records)
+            self._limiter.moved(records, counted.bytes * records // counted.records)
 
     def _read_less(self, error: BatchTooLargeError) -> None:
         self._batch_size.shrink(error.read)

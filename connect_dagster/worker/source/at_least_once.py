@@ -49,15 +49,25 @@ class AtLeastOnceSender:
         """Send a batch; return when it was given up, too."""
         table: pa.Table = encoded.table
         places = Places(table.num_rows) if RECEIPT in table.column_names else None
-        while not self._sent(batch, table, places):
-            if self._thread.over():
+        for start, part in self._thread.limiter.parts(table):
+            if not self._thread.paced():
                 return
-            self._sender.purge(in_flight=False)
-            self._thread.wait(_RETRY_SECONDS)
+            self._thread.limiter.moved_table(part)
+            if not self._send_part(batch, part, None if places is None else places.part(start, part.num_rows)):
+                return
         if places is not None:
             batch.received(receipts(table, batch.topic, places))
         if batch.reported():
             self._thread.done(batch, encoded)
+
+    def _send_part(self, batch: Batch[Any], part: pa.Table, places: Places | None) -> bool:
+        """Send records until Kafka has them; return ``False`` when they were given up."""
+        while not self._sent(batch, part, places):
+            if self._thread.over():
+                return False
+            self._sender.purge(in_flight=False)
+            self._thread.wait(_RETRY_SECONDS)
+        return True
 
     def serve(self) -> None:
         """Call callbacks that are due."""

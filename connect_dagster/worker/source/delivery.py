@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from pyspark import InheritableThread
 from connect_dagster.kafka import clients
 from connect_dagster.plugin.frames import Offsets
 from connect_dagster.worker.logs.context import set_context
+from connect_dagster.worker.rate_limiter import RateLimiter
 from connect_dagster.worker.source.sender import Tolerate
 from connect_dagster.worker.source.transaction_ends import End
 from connect_dagster.worker.spark import references as java_references
@@ -110,6 +111,7 @@ class DeliveryThread:
         fail: keeps an error for the task's thread.
         done: called with each batch whose records Kafka has for good.
         dropped: called with the number of batches that are polled again.
+        limiter: paces the records.
     """
 
     over: Callable[[], bool]
@@ -118,6 +120,11 @@ class DeliveryThread:
     fail: Callable[[Exception], None]
     done: Callable[[Batch[Any], Any], None]
     dropped: Callable[[int], None] = lambda _: None
+    limiter: RateLimiter = field(default_factory=RateLimiter)
+
+    def paced(self) -> bool:
+        """Wait until the rate limit lets the next records pass; return whether to continue."""
+        return self.limiter.wait(lambda seconds: not self.over() and self.wait(seconds))
 
     def note_error(self, client_id: str, error: KafkaError) -> None:
         """Fail for a connection error of a producer that will not pass, such as a refused login."""
@@ -176,6 +183,7 @@ class Delivery:
         may_send: returns whether the worker may write to topics: a member that its group has removed may not, as
             another worker may run the task already.
         cancel: ends a job of executors that send.
+        limiter: paces the records; none by default.
     """
 
     def __init__(
@@ -188,6 +196,7 @@ class Delivery:
         turn_waited: Callable[[float], None] = lambda _: None,
         may_send: Callable[[], bool] = lambda: True,
         cancel: Callable[[], None] = lambda: None,
+        limiter: RateLimiter | None = None,
     ) -> None:
         self._gate = gate
         self._cancel = cancel
@@ -203,8 +212,9 @@ class Delivery:
         self._turn_waited = turn_waited
         self._context = log_context
         self._must_finish = False
+        limiter = limiter or RateLimiter()
         self._sender = open_sender(
-            DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done, self._finish)
+            DeliveryThread(lambda: self._over, may_send, self._waited, self._fail, self._done, self._finish, limiter)
         )
         self._threads = (
             InheritableThread(target=self._encode_all, name=f"encoding-thread-{name}", daemon=True),

@@ -136,7 +136,10 @@ class ExactlyOnceSender:
         while not self._thread.may_send():
             if self._thread.over() or not self._thread.wait(_RETRY_SECONDS):
                 return
+        if not self._thread.paced():  # before the transaction begins, where a batch is one
+            return
         table: pa.Table = encoded.table
+        self._thread.limiter.moved_table(table)
         if self._offsets.topic in topics_of(batch.topic, table):
             raise ConnectError(
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled: "

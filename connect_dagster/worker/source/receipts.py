@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,8 +22,15 @@ class Places:
     """
 
     def __init__(self, rows: int) -> None:
-        self.partitions = np.zeros(rows, np.int32)
-        self.offsets = np.full(rows, -1, np.int64)
+        self.partitions: npt.NDArray[np.int32] = np.zeros(rows, np.int32)
+        self.offsets: npt.NDArray[np.int64] = np.full(rows, -1, np.int64)
+
+    def part(self, start: int, rows: int) -> Places:
+        """Return the places of some of the records, which are those of the table as well."""
+        part = Places(0)
+        part.partitions = self.partitions[start : start + rows]
+        part.offsets = self.offsets[start : start + rows]
+        return part
 
     def note(self, number: int, count: int, partition: int, offset: int) -> None:
         """Note records from a number on that are in one partition, one after the other from an offset on."""

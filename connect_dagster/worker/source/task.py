@@ -22,6 +22,7 @@ from connect_dagster.plugin.connector import LoadClass, OffsetReader, Properties
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
+from connect_dagster.plugin.rate import UNLIMITED, Rate
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import SourceOffsets
 from connect_dagster.worker.errors.failures import KAFKA_PRODUCE, FailedRecord, Failure, exception_text
@@ -118,6 +119,7 @@ class SourceContext:
     header_converter: HeaderConverter
     load_class: LoadClass
     transaction_context: TransactionContext | None = None
+    rate: Rate = UNLIMITED
 
 
 class WorkerSourceTask(WorkerTask):
@@ -137,6 +139,7 @@ class WorkerSourceTask(WorkerTask):
         metrics: of the task.
         reporter: of failed records.
         load_class: finds classes that the task's options name.
+        rate: of the task.
         clock: for timeouts, back-off and idle time.
     """
 
@@ -162,6 +165,7 @@ class WorkerSourceTask(WorkerTask):
         metrics: SourceTaskMetrics,
         reporter: ErrorReporter,
         load_class: LoadClass,
+        rate: Rate = UNLIMITED,
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
@@ -176,6 +180,7 @@ class WorkerSourceTask(WorkerTask):
         self._config = config
         self._configs = configs
         self._load_class = load_class
+        self._rate = rate
         self._open_clients = open_clients
         self._transactional = transactional
         self._ends = ends or NoEnds()
@@ -223,6 +228,7 @@ class WorkerSourceTask(WorkerTask):
             self._batches.header_converter,
             self._load_class,
             self._ends if isinstance(self._ends, RequestedEnds) else None,
+            self._rate,
         )
         self._source.start(self._config)
         log.info("WorkerSourceTask{id=%s} Source task finished initialization and start", self.id)

@@ -14,6 +14,7 @@ from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
 from connect_dagster.plugin.metrics import Metrics
+from connect_dagster.plugin.rate import UNLIMITED, Rate
 from connect_dagster.testing.contexts import CollectedMetrics
 from tests.databases import Database
 
@@ -48,6 +49,7 @@ class Context:
     load_class: LoadClass = importable_class
     transaction_context: TransactionContext | None = None
     configs: Callable[[], Properties] = dict
+    rate: Rate = UNLIMITED
 
 
 @dataclass(slots=True)

@@ -125,6 +125,8 @@ class MemoryWorker(Worker):
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None = None,
+        *,
+        tasks: int = 1,
     ) -> None:
         assert id not in self.tasks_here, f"{id} runs already"
         self.calls.append(f"start {id}")

@@ -73,6 +73,8 @@ class QuotingWorker(MemoryWorker):
         target: TargetState,
         listeners: TaskListeners,
         exactly_once: ExactlyOnceStart | None = None,
+        *,
+        tasks: int = 1,
     ) -> None:
         told = self._transformer.transform(connector_config).config
         raise ConnectError(f"refused: {told}") from ValueError(*told.values())

@@ -171,7 +171,7 @@ class JdbcSourceTask(SourceTask):
         return Backoff(0.2, self._config.backoff_ms / 1000).delay(retry)
 
     def _scheduled(self, target: Target, table: TableId | None) -> ScheduledQuerier:
-        reader = RowReader(self.context.spark, self._config, target, self._connection)
+        reader = RowReader(self.context.spark, self._config, target, self._connection, self.context.rate)
         return ScheduledQuerier(self._querier(reader, table), reader)
 
     def _querier(self, reader: RowReader, table: TableId | None) -> TableQuerier:

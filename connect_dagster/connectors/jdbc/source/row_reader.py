@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from connect_dagster.connectors.jdbc.source.config import JdbcSourceConfig
 from connect_dagster.connectors.jdbc.source.query_slot import QuerySlot
 from connect_dagster.connectors.jdbc.source.timestamp_incrementing import Partition, Zone
 from connect_dagster.plugin.frames import Offsets, SourceFrame, SourceQuery
+from connect_dagster.plugin.rate import UNLIMITED, Rate
 from connect_dagster.plugin.schema import Schema, SchemaField, SchemaType
 
 log = logging.getLogger(__name__)
@@ -138,6 +140,7 @@ class RowReader:
         config: the task's configuration.
         target: the target to read.
         connection: the task's connection.
+        rate: of the task.
 
     Attributes:
         spark: the worker's session.
@@ -147,7 +150,12 @@ class RowReader:
     """
 
     def __init__(
-        self, spark: SparkSession, config: JdbcSourceConfig, target: Target, connection: HeldConnection
+        self,
+        spark: SparkSession,
+        config: JdbcSourceConfig,
+        target: Target,
+        connection: HeldConnection,
+        rate: Rate = UNLIMITED,
     ) -> None:
         self.target = target
         self.config = config
@@ -155,8 +163,10 @@ class RowReader:
         self.spark = spark
         self._database = config.database()
         self._connection = connection
-        self._rows_of_batch: int | None = config.most_rows
-        self._most_rows = config.most_rows or _MOST_ROWS
+        given = config.most_rows
+        self._given_rows = given if rate.records == math.inf else rate.cap_records(given or _MOST_ROWS)
+        self._rows_of_batch: int | None = self._given_rows
+        self._most_rows = self._given_rows or _MOST_ROWS
         self._guessed = False
         self._said: str | None = None
         self._key: Key | None = None
@@ -252,7 +262,7 @@ class RowReader:
             rows: in a batch.
             size: of its records, encoded, in bytes.
         """
-        if self.config.most_rows is not None or self._rows_of_batch is None:
+        if self._given_rows is not None or self._rows_of_batch is None:
             return
         fitted = fitted_rows(self._rows_of_batch, self._most_rows, rows, size)
         if fitted != self._rows_of_batch:

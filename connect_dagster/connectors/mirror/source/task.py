@@ -80,7 +80,7 @@ class MirrorSourceTask(SourceTask):
         stored = {one: self.context.offsets.offset(source_partition(self._source, one)) for one in partitions}
         positions = {one: position(one, offset) for one, offset in stored.items()}
         log.info("Starting with %d previously uncommitted partitions.", list(positions.values()).count(None))
-        self._reader = PartitionReader(settings, positions, _FIRST_RECORDS)
+        self._reader = PartitionReader(settings, positions, self.context.rate.cap_records(_FIRST_RECORDS))
         ahead = {"max.partition.fetch.bytes": str(_ahead_bytes(len(partitions)))}
         self._ranges = OffsetRangeReader(self.context.spark, range_options({**ahead, **settings}, headers=True))
         self._slots: OrderedDict[Layout, _Kept] = OrderedDict()
@@ -118,7 +118,8 @@ class MirrorSourceTask(SourceTask):
     def encoded(self, batch: SourceBatch, records: int, size: int) -> None:
         """Fit the number of records of a batch to their size."""
         if records:
-            self._reader.most_records = max(1, min(_BATCH_RECORDS, _BATCH_BYTES * records // max(1, size)))
+            fitting = min(_BATCH_RECORDS, _BATCH_BYTES * records // max(1, size))
+            self._reader.most_records = self.context.rate.cap_records(fitting)
 
     def received(self, batch: SourceBatch, receipts: pa.Table) -> None:
         """Measure the records that the target has, and take their offsets in both clusters."""
