@@ -78,6 +78,11 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
     count: int = Field(default=1, description="Number of workers of a group, on consecutive ports.")
     spark_config: dict[str, Any] = Field(default={}, description="Settings of the workers' own Spark sessions.")
     job_name: str = Field(default=WORKER_JOB, description="Name of the job, which the sensors' names begin with.")
+    group_assets: bool = Field(
+        default=True,
+        description="Whether the group and its topics are assets here: of several code locations with workers of one "
+        "group, one has them.",
+    )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the job, the sensors, and the workers' assets and checks.
@@ -86,7 +91,9 @@ class ConnectWorkerComponent(dg.Component, dg.Model, dg.Resolvable):
             DagsterInvalidDefinitionError: Not one kind of worker is given, a worker without ``workspace``, or a
                 ``count`` of less than 1, or of others than members of a group.
         """
-        return build_connect_worker_definitions(workers=self.workers(), job_name=self.job_name)
+        return build_connect_worker_definitions(
+            workers=self.workers(), job_name=self.job_name, group_assets=self.group_assets
+        )
 
     def workers(self) -> Mapping[str, HostedProcess]:
         """Return the workers by their names in Dagster."""

@@ -26,6 +26,7 @@ def build_connect_worker_definitions(
     rest_timeout: float = 300.0,
     max_heartbeat_age_seconds: float = 900.0,
     minimum_interval_seconds: int = 10,
+    group_assets: bool = True,
 ) -> dg.Definitions:
     """Create the definitions that host workers.
 
@@ -41,6 +42,8 @@ def build_connect_worker_definitions(
         rest_timeout (float): See :func:`build_connect_worker_keepalive_sensor`. Defaults to 300.
         max_heartbeat_age_seconds (float): See :func:`build_worker_heartbeat_checks`. Defaults to 900.
         minimum_interval_seconds (int): Seconds between two looks at the workers. Defaults to 10.
+        group_assets (bool): Whether the groups and their topics are assets here. Of several code locations with
+            workers of one group, one has them. Defaults to True.
 
     Returns:
         Definitions: To be merged with others.
@@ -69,17 +72,10 @@ def build_connect_worker_definitions(
             defs = build_connect_worker_definitions(workers=numbered_workers(worker, 3))
     """
     job = build_connect_worker_job(workers=workers, name=job_name)
-    groups: dict[str, dict[str, ConnectWorkerResource]] = {}
-    for worker_id, worker in workers.items():
-        if isinstance(worker, ConnectWorkerResource):
-            groups.setdefault(worker.named("group.id"), {})[worker_id] = worker
     return dg.Definitions(
         assets=[
             *(build_worker_asset_spec(worker_id, job_name=job_name) for worker_id in workers),
-            *(
-                build_connect_group_assets(worker=next(iter(members.values())), worker_ids=members)
-                for members in groups.values()
-            ),
+            *(_group_assets(workers) if group_assets else []),
         ],
         asset_checks=build_worker_heartbeat_checks(worker_ids=workers, max_age_seconds=max_heartbeat_age_seconds),
         jobs=[job],
@@ -95,6 +91,17 @@ def build_connect_worker_definitions(
             build_connect_worker_failure_sensor(job=job),
         ],
     )
+
+
+def _group_assets(workers: Mapping[str, HostedProcess]) -> list[dg.AssetsDefinition]:
+    groups: dict[str, dict[str, ConnectWorkerResource]] = {}
+    for worker_id, worker in workers.items():
+        if isinstance(worker, ConnectWorkerResource):
+            groups.setdefault(worker.named("group.id"), {})[worker_id] = worker
+    return [
+        build_connect_group_assets(worker=next(iter(members.values())), worker_ids=members)
+        for members in groups.values()
+    ]
 
 
 def numbered_workers(

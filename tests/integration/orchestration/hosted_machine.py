@@ -2,14 +2,11 @@
 
 import os
 
-import dagster as dg
-
 from connect_dagster.orchestration import (
     BackOff,
     ConnectWorkerResource,
     KafkaConnectWorkspace,
-    build_connect_worker_job,
-    build_connect_worker_keepalive_sensor,
+    build_connect_worker_definitions,
 )
 
 prefix, name = os.environ["MACHINE_PREFIX"], os.environ["MACHINE_NAME"]
@@ -26,13 +23,10 @@ workers = {
         properties={f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
     )
 }
-job = build_connect_worker_job(workers=workers)
 
-defs = dg.Definitions(
-    jobs=[job],
-    sensors=[
-        build_connect_worker_keepalive_sensor(
-            job=job, workers=workers, minimum_interval_seconds=1, back_off=BackOff(base=1.0, cap=2.0)
-        )
-    ],
+defs = build_connect_worker_definitions(
+    workers=workers,
+    minimum_interval_seconds=1,
+    back_off=BackOff(base=1.0, cap=2.0),
+    group_assets=os.environ["MACHINE_HAS_GROUP"] == "1",
 )

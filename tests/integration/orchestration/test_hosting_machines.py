@@ -47,6 +47,7 @@ class Machine:
             "MACHINE_URL": self.url,
             "MACHINE_SERVERS": servers,
             "MACHINE_PREFIX": prefix,
+            "MACHINE_HAS_GROUP": "1" if self.name == "first" else "0",
         }
         program = Path(sys.executable).with_name("dagster")
         where = ("-h", self.network.there, "-p", str(CODE_PORT))

@@ -54,6 +54,12 @@ def test_several_workers_of_a_group_have_a_job_sensors_and_assets() -> None:
         assert {worker_key("worker-1"), worker_key("worker-2")} <= defs.resolve_asset_graph().get_all_asset_keys()
 
 
+def test_the_assets_of_the_group_can_be_left_to_another_location() -> None:
+    given = {"workspace": WORKSPACE, "worker": WORKER, "group_assets": False}
+    with loaded(ConnectWorkerComponent, given) as (_, defs):
+        assert defs.resolve_asset_graph().get_all_asset_keys() == {worker_key("worker-1")}
+
+
 def test_a_standalone_worker_has_its_files_beside_the_yaml() -> None:
     alone = {"worker_properties": "worker.properties", "connector_files": ["src.properties"]}
     given = {"workspace": WORKSPACE, "standalone": alone, "name": "alone", "job_name": "files"}

@@ -53,6 +53,17 @@ def test_workers_their_group_and_its_topics_are_one_lineage() -> None:
     assert {(key.asset_key, key.name) for key in checks} == {(key, "heartbeat") for key in workers}
 
 
+def test_of_two_locations_with_workers_of_a_group_one_has_its_assets() -> None:
+    first, second = (
+        build_connect_worker_definitions(workers={name: worker()}, group_assets=group_assets)
+        for name, group_assets in (("machine-1", True), ("machine-2", False))
+    )
+    keys = [{spec.key for spec in defs.resolve_all_asset_specs()} for defs in (first, second)]
+    assert keys[1] == {worker_key("machine-2")}
+    assert group_key("connect") in keys[0]
+    assert keys[0].isdisjoint(keys[1])
+
+
 def test_two_groups_are_merged() -> None:
     one = build_connect_worker_definitions(workers={"a": worker()})
     other = ConnectWorkerResource(
