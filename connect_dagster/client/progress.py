@@ -97,6 +97,17 @@ def progress_of(connector: Connector, samples: Iterable[MetricSample]) -> list[P
     return list(_sink_tasks(connector.name, found))
 
 
+def sink_progress(connector: Connector, samples: Iterable[MetricSample]) -> list[Progress]:
+    """Return the progress of all tasks of a sink; nothing where one has no metrics, as a task of another worker.
+
+    Args:
+        connector: the connector.
+        samples: all metrics of a worker.
+    """
+    tasks = _sink_progress(connector.name, samples)
+    return list(tasks.values()) if tasks.keys() == {task.id for task in connector.status.tasks} else []
+
+
 def snapshot_progress(reading: CaptureReading) -> Progress | None:
     """Return the progress of a running snapshot; None without one."""
     if not reading.metrics.get("SnapshotRunning"):
@@ -109,18 +120,24 @@ def snapshot_progress(reading: CaptureReading) -> Progress | None:
 
 
 def _sink_tasks(name: str, samples: Sequence[MetricSample]) -> Iterator[Progress]:
+    for _, progress in sorted(_sink_progress(name, samples).items()):
+        if progress.left and (progress.seconds_left is None or progress.seconds_left > _KEEPING_UP_SECONDS):
+            yield progress
+
+
+def _sink_progress(name: str, samples: Iterable[MetricSample]) -> dict[int, Progress]:
+    """Return the progress of the tasks of a sink by their numbers."""
     tasks: dict[int, dict[str, float]] = {}
     for one in samples:
         if one.name.startswith(_SINK) and one.labels.get("connector") == name and isfinite(one.value):
             tasks.setdefault(int(one.labels["task"]), {})[one.name.removeprefix(_SINK)] = one.value
-    for task, metrics in sorted(tasks.items()):
+    found = {}
+    for task, metrics in tasks.items():
         # The metric is the lag of the partition furthest behind, the rate is that of all.
         partitions = max(1, int(metrics.get(_PARTITIONS, 1)))
-        if left := int(metrics.get(_LAG, 0)) * partitions:
-            done, rate = int(metrics.get(_TOTAL, 0)), metrics.get(_RATE, 0.0)
-            progress = Progress(f"task {task}", "records", done, left, rate, is_bound=partitions > 1)
-            if progress.seconds_left is None or progress.seconds_left > _KEEPING_UP_SECONDS:
-                yield progress
+        left, done, rate = int(metrics.get(_LAG, 0)) * partitions, int(metrics.get(_TOTAL, 0)), metrics.get(_RATE, 0.0)
+        found[task] = Progress(f"task {task}", "records", done, left, rate, is_bound=partitions > 1)
+    return found
 
 
 def _duration(seconds: float) -> str:

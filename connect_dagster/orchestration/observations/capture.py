@@ -7,8 +7,9 @@ from dagster import MetadataValue, TableColumn, TableRecord, TableSchema
 
 from connect_dagster.client.captures import CaptureReading
 from connect_dagster.client.progress import Progress, snapshot_progress
+from connect_dagster.errors import ConnectError
 
-_MOST_ROWS, _LONGEST_GTIDS = 50, 500
+_MOST_ROWS, _LONGEST_GTIDS, _LONGEST_KEY = 50, 500, 100
 _NUMBERS = {
     "connected": "Connected",
     "events_total": "TotalNumberOfEventsSeen",
@@ -36,6 +37,7 @@ def capture_metadata(reading: CaptureReading) -> dict[str, Any]:
         **{key: _whole(reading.metrics.get(name)) for key, name in _NUMBERS.items()},
         **_snapshot_metadata(reading.rows),
         **_speed_metadata(snapshot_progress(reading)),
+        **_incremental_metadata(offset),
     }
     return {key: value for key, value in metadata.items() if value is not None}
 
@@ -49,6 +51,28 @@ def _speed_metadata(running: Progress | None) -> dict[str, Any]:
     if running is None:
         return {}
     return {"snapshot_rows_per_second": running.rate, "snapshot_seconds_left": running.seconds_left}
+
+
+def _incremental_metadata(offset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far an incremental snapshot is, from the committed offset, which is that of Debezium as well."""
+    if not offset:
+        return {}
+    # Dagster's definitions load without connectors.
+    from connect_dagster.connectors.mysql.incremental.context import IncrementalContext
+
+    context = IncrementalContext()
+    try:
+        context.restore(offset)
+    except ConnectError:  # the rest of the offset is known
+        return {}
+    if not context.is_running:
+        return {"incremental_snapshot_tables_left": 0}
+    table, sent, maximum = context.tables[0].id, context.sent, context.maximum
+    ends = [f"{word} {str(key)[:_LONGEST_KEY]}" for word, key in (("after key", sent), ("up to", maximum)) if key]
+    return {
+        "incremental_snapshot_tables_left": len(context.tables),
+        "incremental_snapshot": " ".join([str(table), *ends]),
+    }
 
 
 def _snapshot_metadata(rows: Mapping[str, tuple[int, int]]) -> dict[str, Any]:

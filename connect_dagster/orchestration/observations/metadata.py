@@ -47,6 +47,7 @@ def observation_metadata(
         **offsets_metadata(snapshot),
         **_flow_metadata(snapshot),
         **_trend_metadata(trend),
+        **_catch_up_metadata(snapshot, trend),
         **_progress_metadata(snapshot.progress),
     }
 
@@ -163,6 +164,15 @@ def _trend_metadata(trend: ConnectorTrend | None) -> dict[str, Any]:
         "commit_age_seconds": trend.commit_age_seconds,
         "restarts_total": trend.restarts_total,
     } | ({} if rate is None else {"records_per_second": rate})
+
+
+def _catch_up_metadata(snapshot: ConnectorSnapshot, trend: ConnectorTrend | None) -> dict[str, Any]:
+    """Return the rate at which the tasks of a sink read, and the time until it has caught up."""
+    numbers = {
+        "read_records_per_second": snapshot.read_rate,
+        "seconds_left": snapshot.seconds_left(None if trend is None else trend.records_per_second),
+    }
+    return {key: value for key, value in numbers.items() if value is not None}
 
 
 def _status_table(status: ConnectorStatus, generation: int | None) -> MetadataValue:

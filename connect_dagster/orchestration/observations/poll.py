@@ -17,8 +17,9 @@ from connect_dagster.client.datasets import topic_names
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.mirror_names import MirrorNames
 from connect_dagster.client.plugin_secrets import PARALLEL_REQUESTS, with_secret_keys
+from connect_dagster.client.progress import sink_progress
 from connect_dagster.client.rest_client import KafkaConnectError
-from connect_dagster.client.types import Connector, TaskProgress
+from connect_dagster.client.types import Connector, Direction, MetricSample, TaskProgress
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.access import Bootstrap
 from connect_dagster.orchestration.cluster import ConnectCluster
@@ -70,6 +71,7 @@ class ConnectorPoll:
         # Thousands of small requests cannot each be patient.
         self._once = workspace.get_client(timeout=REQUEST_TIMEOUT, retries=0)
         self._deadline = time.monotonic() + READING_SECONDS
+        self._samples: Sequence[MetricSample] | None = None
 
     def connectors(self) -> dict[str, Connector]:
         """Return configurations and states by name, with the secret keys of the plugins. Raises KafkaConnectError."""
@@ -77,19 +79,26 @@ class ConnectorPoll:
 
     def generation(self) -> int | None:
         """Return the generation of the worker's group; None from a Java worker, whose REST API does not have it."""
-        generation = (self._readable(self._once.metrics) or {}).get(GENERATION_METRIC)
+        found = (one.value for one in self._metrics() if one.name == GENERATION_METRIC and not one.labels)
+        generation = next(found, None)
         return None if generation is None else int(generation)
 
     def snapshots(self, connectors: Iterable[Connector]) -> Iterator[ConnectorSnapshot]:
         """Return snapshots of connectors in their order, as many as there is time for."""
         taken = list(self._asked(list(connectors)))
+        samples = self._metrics() if any(_has_metrics(one) for one in taken) else ()
         # At once, as the time for requests to brokers is that of one after the other to one cluster.
-        with ThreadPoolExecutor(2) as pool:
-            mirrors, captures = pool.submit(self._mirrors, taken), pool.submit(self._captures, taken)
+        with ThreadPoolExecutor(1) as pool:
+            mirrors = pool.submit(self._mirrors, taken, samples)
             bounded = self._with_bounds(taken)
-        flows, readings = mirrors.result(), captures.result()
+        flows, readings = mirrors.result(), _captures(taken, samples)
         return (
-            replace(one, mirror=flows.get(one.connector.name), capture=readings.get(one.connector.name))
+            replace(
+                one,
+                mirror=flows.get(one.connector.name),
+                capture=readings.get(one.connector.name),
+                reading=sink_progress(one.connector, samples) if _is_sink(one) else (),
+            )
             for one in bounded
         )
 
@@ -122,7 +131,15 @@ class ConnectorPoll:
         bounds = self._of_brokers("end offsets and lag", lambda: fetch_topic_bounds(brokers, topics, ADMIN_TIMEOUT))
         return snapshots if bounds is None else [snapshot.with_bounds(bounds) for snapshot in snapshots]
 
-    def _mirrors(self, snapshots: Sequence[ConnectorSnapshot]) -> dict[str, MirrorReading]:
+    def _metrics(self) -> Sequence[MetricSample]:
+        """Return the metrics of the worker, which are requested once; none from a Java worker."""
+        if self._samples is None:
+            self._samples = self._readable(self._once.metric_samples) or ()
+        return self._samples
+
+    def _mirrors(
+        self, snapshots: Sequence[ConnectorSnapshot], samples: Sequence[MetricSample]
+    ) -> dict[str, MirrorReading]:
         """Return readings of flows by their source connectors; each cluster is asked once for all its topics."""
         mirrors = [one for one in snapshots if is_mirror(one.connector, MIRROR_SOURCE)]
         if not mirrors:
@@ -132,8 +149,7 @@ class ConnectorPoll:
         for one in mirrors:
             sources.setdefault(names[one.connector.name].source, set()).update(topic_names(one.lineage.inputs))
         # All at once, however many clusters: none may wait for another one that does not respond.
-        with ThreadPoolExecutor(2 + len(sources)) as pool:
-            samples = pool.submit(self._readable, self._once.metric_samples)
+        with ThreadPoolExecutor(1 + len(sources)) as pool:
             newest = pool.submit(self._newest, mirrors, list(names.values()))
             bounds = {alias: pool.submit(self._source_bounds, alias, topics) for alias, topics in sources.items()}
         return {
@@ -143,19 +159,11 @@ class ConnectorPoll:
                 None if one.offsets is None else mirrored_positions(one.offsets, flow.source),
                 bounds[flow.source].result(),
                 newest.result(),
-                replication_latencies(samples.result() or (), flow),
-                checkpointed_groups(samples.result() or (), flow),
+                replication_latencies(samples, flow),
+                checkpointed_groups(samples, flow),
                 reads_from_end(one.connector.info.config),
             )
             for one, flow in zip(mirrors, names.values(), strict=True)
-        }
-
-    def _captures(self, snapshots: Sequence[ConnectorSnapshot]) -> dict[str, CaptureReading]:
-        """Return readings of the connectors that capture changes."""
-        captures = [one for one in snapshots if is_capture(one.connector)]
-        samples = (self._readable(self._once.metric_samples) or ()) if captures else ()
-        return {
-            one.connector.name: capture_reading(one.connector, one.offsets, samples, time.time()) for one in captures
         }
 
     def _newest(
@@ -187,3 +195,19 @@ class ConnectorPoll:
         except KafkaConnectError as error:
             self.warnings.append(str(error))
             return None
+
+
+def _captures(snapshots: Sequence[ConnectorSnapshot], samples: Sequence[MetricSample]) -> dict[str, CaptureReading]:
+    """Return readings of the connectors that capture changes."""
+    captures = [one for one in snapshots if is_capture(one.connector)]
+    return {one.connector.name: capture_reading(one.connector, one.offsets, samples, time.time()) for one in captures}
+
+
+def _is_sink(snapshot: ConnectorSnapshot) -> bool:
+    return snapshot.lineage.direction is Direction.SINK
+
+
+def _has_metrics(snapshot: ConnectorSnapshot) -> bool:
+    """Return whether metrics of the worker belong to a snapshot."""
+    connector = snapshot.connector
+    return _is_sink(snapshot) or is_capture(connector) or is_mirror(connector, MIRROR_SOURCE)

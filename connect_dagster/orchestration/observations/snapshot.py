@@ -9,6 +9,7 @@ from functools import cached_property
 from connect_dagster.client.captures import CaptureReading
 from connect_dagster.client.datasets import KafkaConnectDatasetProps, topic_names
 from connect_dagster.client.lineage import ConnectorLineage
+from connect_dagster.client.progress import Progress
 from connect_dagster.client.types import Connector, Direction, PartitionOffset, TaskProgress
 from connect_dagster.orchestration.observations.mirror import MirrorReading
 from connect_dagster.orchestration.observations.topic_offsets import Bounds, Partition, lags
@@ -26,6 +27,7 @@ class ConnectorSnapshot:
         bounds: Bounds of its topics' partitions; None when the brokers were not, or could not be, asked.
         mirror: Reading of its flow; None for all but MirrorMaker's source connector.
         capture: Reading of its binary log; None for all but change data capture.
+        reading: How far its tasks have read; empty for all but sinks, and where metrics of a task are not known.
     """
 
     connector: Connector
@@ -35,6 +37,7 @@ class ConnectorSnapshot:
     bounds: Mapping[Partition, Bounds] | None = None
     mirror: MirrorReading | None = None
     capture: CaptureReading | None = None
+    reading: Sequence[Progress] = ()
 
     def with_bounds(self, bounds: Mapping[Partition, Bounds]) -> "ConnectorSnapshot":
         """Return the snapshot with those of ``bounds`` that belong to its topics."""
@@ -114,6 +117,27 @@ class ConnectorSnapshot:
         return lags(own, _committed(self.offsets))
 
     @property
+    def read_rate(self) -> float | None:
+        """Return the records a second that the tasks of a sink read; None where their metrics are not known."""
+        return sum(task.rate for task in self.reading) if self.reading else None
+
+    def seconds_left(self, committed_rate: float | None) -> float | None:
+        """Return the seconds until a sink has caught up at its rate; None for a source, while it stands, or unknown.
+
+        It has caught up when its slowest task has; without metrics of the tasks, when all committed records are.
+
+        Args:
+            committed_rate: Records a second that it commits; None when unknown.
+        """
+        lag = None if self.lags is None else sum(self.lags)
+        if not self.reading:
+            return None if lag is None else _seconds(lag, committed_rate)
+        # The left of a task is a bound, from its partition furthest behind.
+        tasks = [_seconds(task.left if lag is None else min(task.left, lag), task.rate) for task in self.reading]
+        moving = [seconds for seconds in tasks if seconds is not None]
+        return max(moving) if len(moving) == len(tasks) else None
+
+    @property
     def records(self) -> int | None:
         """Records that a sink has committed, or that were written to a source's topics; None without brokers."""
         if self.lineage.direction is Direction.SINK:
@@ -131,6 +155,12 @@ class ConnectorSnapshot:
     def end_offset(self, topic: str) -> int | None:
         """Return the sum of a topic's end offsets; None when it does not exist, or without brokers."""
         return self._ends.get(topic)
+
+
+def _seconds(left: int, rate: float | None) -> float | None:
+    if left == 0:
+        return 0.0
+    return left / rate if rate else None
 
 
 def _version(offsets: Iterable[PartitionOffset]) -> str:

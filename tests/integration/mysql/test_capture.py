@@ -134,7 +134,14 @@ def test_what_dagster_sees_and_signals(capture: Capture, mysql_database: Databas
         (snapshot,) = poll.snapshots([poll.connectors()[capture.prefix]])
         assert snapshot.capture is not None
         metadata = capture_metadata(snapshot.capture)
-        assert {"binlog_file", "binlog_position", "lag_seconds", "connected", "snapshot_rows"} <= metadata.keys()
+        assert {
+            "binlog_file",
+            "binlog_position",
+            "lag_seconds",
+            "connected",
+            "snapshot_rows",
+            "incremental_snapshot_tables_left",
+        } <= metadata.keys()
         assert retention_outcome(snapshot.capture, 0.5).passed
         job = build_capture_signal_job(workspace=workspace)
         asked = {"type": "incremental", "data-collections": [f"{database.name}.goods"]}

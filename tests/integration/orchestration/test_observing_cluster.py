@@ -90,6 +90,11 @@ class Observed:
         """Metadata of a connector's newest observation."""
         return self.observed[connector_key("local", connector)]
 
+    def reads(self, sink: str) -> bool:
+        """Return whether a new poll sees the tasks of a sink read."""
+        self.tick()
+        return bool(self.seen(sink).get("read_records_per_second", 0.0) > 0)
+
     def _has_reached(self, connector: str, state: State) -> bool:
         info = self.client.connectors().get(connector)
         return info is not None and info.status.has_reached(state)
@@ -175,6 +180,9 @@ def test_a_paused_sink_lags_and_a_running_one_has_a_rate(cluster: Observed, pipe
     assert cluster.checked[sink, "connector_lag"] is True
     assert max(rates) > 0
     assert cluster.seen(sink)["commit_age_seconds"] < 60
+    assert cluster.seen(sink)["seconds_left"] == 0.0
+    if cluster.kind == "ours":
+        wait_until(lambda: cluster.reads(sink), "see the rate of its tasks", 60)
 
 
 def test_a_failed_task_shows_its_trace(cluster: Observed) -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from connect_dagster.client.progress import Progress, progress_of
+from connect_dagster.client.progress import Progress, progress_of, sink_progress
 from connect_dagster.client.types import MetricSample
 from tests.unit.orchestration.answers import SINK, SOURCE, connector
 
@@ -77,6 +77,17 @@ def test_a_sink_that_keeps_up_has_none_and_one_that_stands_has_no_time() -> None
     assert progress_of(connector(SINK), sink(0, 500, 300)) == []
     (found,) = progress_of(connector(SINK), sink(0, 500, 0))
     assert (found.seconds_left, found.text()) == (None, "500 records behind, 0.0 records/s, not moving")
+
+
+def test_all_tasks_of_a_sink_or_none() -> None:
+    two = connector(SINK, "RUNNING", "RUNNING", "RUNNING")
+    samples = [*sink(0, 0, 4), *sink(1, 20, 2, partitions=2)]
+    assert [(task.left, task.rate, task.is_bound) for task in sink_progress(two, samples)] == [
+        (0, 4, False),
+        (40, 2, True),
+    ]
+    assert sink_progress(two, sink(0, 0, 4)) == []
+    assert sink_progress(connector(SOURCE), samples) == []
 
 
 @pytest.mark.parametrize(("left", "time"), [(120, "120 s"), (121, "2 min"), (7_200, "120 min"), (9_000, "2.5 h")])

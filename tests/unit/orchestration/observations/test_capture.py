@@ -8,6 +8,11 @@ from dagster import AssetMaterialization
 from connect_dagster.client.captures import CaptureReading, capture_reading, is_capture, topic_prefix
 from connect_dagster.client.lineage import connector_lineage
 from connect_dagster.client.types import Direction, MetricSample, PartitionOffset
+from connect_dagster.connectors.mysql.incremental.context import IncrementalContext
+from connect_dagster.connectors.mysql.incremental.keys import Key
+from connect_dagster.connectors.mysql.incremental.snapshot_tables import SnapshotTable
+from connect_dagster.connectors.mysql.table_ids import TableId
+from connect_dagster.java.object_classes import JavaType
 from connect_dagster.orchestration.checks.capture import retention_outcome
 from connect_dagster.orchestration.observations.capture import capture_metadata
 from connect_dagster.orchestration.observations.metadata import observation_metadata
@@ -79,6 +84,7 @@ def test_metadata() -> None:
         "binlog_retention_seconds": 0.0,
         "connected": 1,
         "events_total": 12,
+        "incremental_snapshot_tables_left": 0,
         "snapshot_tables": 2,
         "snapshot_rows": 15,
         "snapshot_rows_estimated": 104,
@@ -94,6 +100,31 @@ def test_a_running_snapshot_has_its_rate_and_the_time_left() -> None:
     assert (found["snapshot_rows_per_second"], found["snapshot_seconds_left"]) == (5.0, 18.0)
     begun = shown(capture_metadata(reading(SnapshotRunning=1.0, SnapshotDurationInSeconds=0.0)))
     assert (begun["snapshot_rows_per_second"], "snapshot_seconds_left" in begun) == (0.0, False)
+
+
+def test_an_incremental_snapshot_has_its_place() -> None:
+    context = IncrementalContext()
+    context.add([SnapshotTable(TableId("shop", name)) for name in ("orders", "customers")], "signal-1")
+    begun = context.entries()
+    context.sent, context.maximum = (Key.of([(JavaType.INTEGER, number)]) for number in (4096, 10_000))
+    places = [shown(_of_offset(entries)) for entries in (begun, context.entries())]
+    assert [place["incremental_snapshot"] for place in places] == [
+        "shop.orders",
+        "shop.orders after key 4096 up to 10000",
+    ]
+    assert {place["incremental_snapshot_tables_left"] for place in places} == {2}
+
+
+def test_an_offset_without_an_incremental_snapshot_or_with_another_form_of_it() -> None:
+    none = shown(_of_offset({}))
+    assert (none["incremental_snapshot_tables_left"], "incremental_snapshot" in none) == (0, False)
+    unknown = shown(_of_offset({"incremental_snapshot_collections": "?"}))
+    assert (unknown["binlog_position"], "incremental_snapshot_tables_left" in unknown) == (4711, False)
+
+
+def _of_offset(entries: dict[str, Any]) -> dict[str, Any]:
+    offsets = [one.model_copy(update={"offset": {**(one.offset or {}), **entries}}) for one in OFFSETS]
+    return capture_metadata(capture_reading(connector(SHOP), offsets, [], NOW))
 
 
 def test_a_java_worker_has_an_offset_alone() -> None:

@@ -1,9 +1,12 @@
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from dagster import AssetObservation
 
 from connect_dagster.client.datasets import KafkaConnectFileProps, KafkaConnectTopicProps
 from connect_dagster.client.lineage import connector_lineage
+from connect_dagster.client.progress import Progress
 from connect_dagster.client.types import PartitionOffset, TaskProgress
 from connect_dagster.orchestration.observations.metadata import materialization_metadata, observation_metadata
 from connect_dagster.orchestration.observations.snapshot import ConnectorSnapshot
@@ -54,11 +57,41 @@ def test_the_numbers_are_ints_and_floats_that_dagster_plots() -> None:
         "records_lag_total": 10,
         "records_lag_max": 10,
         "records_per_second": 2.5,
+        "seconds_left": 4.0,
         "commit_age_seconds": 7.0,
         "restarts_total": 1,
         "dead_letter_total": 2 + 1,
         "generation": 4,
     }
+
+
+@pytest.mark.parametrize(
+    ("reading", "committed_rate", "shown_numbers"),
+    [
+        ([], 5.0, {"seconds_left": 2.0}),
+        ([], 0.0, {}),
+        ([], None, {}),
+        ([(4, 2.0), (0, 1.0)], 0.0, {"read_records_per_second": 3.0, "seconds_left": 2.0}),
+        ([(4, 2.0), (8, 0.0)], 5.0, {"read_records_per_second": 2.0}),
+        ([(400, 2.0)], 5.0, {"read_records_per_second": 2.0, "seconds_left": 5.0}),
+    ],
+    ids=["committed", "stands", "first poll", "slowest task", "one stands", "a bound above the lag"],
+)
+def test_the_time_that_a_sink_needs_to_catch_up(
+    reading: list[tuple[int, float]], committed_rate: float | None, shown_numbers: dict[str, float]
+) -> None:
+    behind = snapshot(SINK, group_offset(0, 30), group_offset(1, 60)).with_bounds(ENDS)
+    tasks = [Progress(f"task {number}", "records", 0, *task) for number, task in enumerate(reading)]
+    metadata = shown(replace(behind, reading=tasks), trend=ConnectorTrend(committed_rate, 0.0, 0))
+    assert {key: metadata[key] for key in ("read_records_per_second", "seconds_left") if key in metadata} == (
+        shown_numbers
+    )
+
+
+def test_a_sink_that_has_caught_up_needs_no_time_and_a_source_has_none() -> None:
+    done = snapshot(SINK, group_offset(0, 40), group_offset(1, 60)).with_bounds(ENDS)
+    assert done.seconds_left(None) == 0.0
+    assert snapshot(SOURCE, file_offset(3)).with_bounds(ENDS).seconds_left(1.0) is None
 
 
 def test_a_connector_without_dead_letters_has_none_and_unasked_brokers_do_not_know() -> None:
