@@ -12,8 +12,10 @@ from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, StateBackedDefinitionsLoader
 from dagster._core.definitions.freshness import TimeWindowFreshnessPolicy
 from dagster._core.definitions.metadata.metadata_set import NamespacedMetadataSet, TableMetadataSet, UriMetadataSet
+from dagster._core.definitions.metadata.source_code import merge_code_references
 from dagster._core.definitions.tags.tag_set import NamespacedTagSet
 from dagster._core.storage.defs_state.base import DefsStateStorage
+from dagster._utils.warnings import disable_dagster_warnings
 from dagster.components.component_scaffolding import scaffold_component
 from dagster.components.utils.defs_state import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
@@ -31,8 +33,10 @@ __all__ = [
     "TranslationFn",
     "TranslationFnResolver",
     "UriMetadataSet",
+    "disable_dagster_warnings",
     "last_state",
     "load_context",
+    "merge_code_references",
     "scaffold_component",
 ]
 

@@ -25,6 +25,7 @@ from connect_dagster.orchestration.event_iterator import (
     KafkaConnectEvent,
 )
 from connect_dagster.orchestration.failures import one_sentence
+from connect_dagster.orchestration.source_code import SourceCode, calling_code, linked
 from connect_dagster.orchestration.topic_assets import observable_topics
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
@@ -95,9 +96,7 @@ def kafka_connect_assets(
     translator = dagster_kafka_connect_translator or DagsterKafkaConnectTranslator()
     props = declared_props(workspace, connector) if connector else _live_props(workspace, connector_name or "")
     check_keys([props], translator, declared=connector is not None)
-    # Dagster stores of an object in metadata no more than the name of its class: secrets stay here.
-    declaration = {DECLARATION_KEY: Declaration(connector, translator)}
-    spec = translator.get_asset_spec(props).merge_attributes(metadata=declaration)
+    spec = _declared(translator.get_asset_spec(props), Declaration(connector, translator))
     if group_name:
         spec = spec.replace_attributes(group_name=group_name)
     return dg.multi_asset(name=name or _op_name(props), specs=[spec])
@@ -149,7 +148,10 @@ def build_kafka_connect_assets_definitions(
     else:
         props = [declared_props(workspace, one) for one in declared.values()]
     chosen = [one for one in props if connector_selector_fn is None or connector_selector_fn(one)]
-    return dg.Definitions(assets=connector_assets(workspace, chosen, declared, translator, apply_connector))
+    source = calling_code()
+    return dg.Definitions(
+        assets=connector_assets(workspace, chosen, declared, translator, apply_connector, source=source)
+    )
 
 
 def connector_assets(
@@ -161,6 +163,7 @@ def connector_assets(
     freshness_policy: dg.FreshnessPolicy | None = None,
     *,
     observe_topics: bool = False,
+    source: SourceCode | None = None,
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
     """Return connectors as assets that can be materialised, and external assets for their data.
 
@@ -175,6 +178,7 @@ def connector_assets(
         execute: The function of Materialize.
         freshness_policy: Policy of the data that they write.
         observe_topics: Whether the topics that they write are observable.
+        source: Line that declares them, which their assets link to.
 
     Raises:
         DagsterInvalidDefinitionError: Topics are to be observable, and the workspace has no ``bootstrap_servers``.
@@ -184,7 +188,7 @@ def connector_assets(
     inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
     topics = {translator.get_asset_spec(data).key for data in inputs}
     applied = [
-        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute)
+        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute, source)
         for spec in specs
         if spec.key in by_key
     ]
@@ -199,9 +203,13 @@ def connector_assets(
 
 
 def _applied(
-    workspace: KafkaConnectWorkspace, spec: dg.AssetSpec, declaration: Declaration, execute: Execute
+    workspace: KafkaConnectWorkspace,
+    spec: dg.AssetSpec,
+    declaration: Declaration,
+    execute: Execute,
+    source: SourceCode | None,
 ) -> dg.AssetsDefinition:
-    executable = spec.merge_attributes(metadata={DECLARATION_KEY: declaration})
+    executable = _declared(spec, declaration, source)
 
     @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable])
     def applied(context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig) -> Iterator[KafkaConnectEvent]:
@@ -210,6 +218,14 @@ def _applied(
             yield from execute(context, config, ready)
 
     return applied
+
+
+def _declared(spec: dg.AssetSpec, declaration: Declaration, source: SourceCode | None = None) -> dg.AssetSpec:
+    """Return the asset of a connector with its declaration, and links to the line and the file that declare it."""
+    # Dagster stores of an object in metadata no more than the name of its class: secrets stay here.
+    executable = spec.merge_attributes(metadata={DECLARATION_KEY: declaration})
+    file = declaration.connector.source_file if declaration.connector else None
+    return linked(executable, [source, None if file is None else SourceCode(file)])
 
 
 def _live_props(workspace: KafkaConnectWorkspace, name: str) -> KafkaConnectConnectorProps:

@@ -16,6 +16,7 @@ from connect_dagster.orchestration.ops.jobs import build_kafka_connect_jobs
 from connect_dagster.orchestration.resources.connector import ConnectorResource
 from connect_dagster.orchestration.sensors.attempts import AttemptPolicy, BackOff
 from connect_dagster.orchestration.sensors.connector import RESTARTS, build_connector_sensor
+from connect_dagster.orchestration.source_code import SourceCode, calling_code
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 JOB_PREFIX = "kafka_connect"
@@ -101,6 +102,7 @@ def build_connector_definitions(
         bounds=SinkBounds(max_lag, max_dead_letters),
         freshness_policy=freshness_policy,
         observe_topics=observe_topics,
+        source=calling_code(),
     )
     resources = {identifier(connector.name): connector for connector in connectors}
     return dg.Definitions.merge(operations, dg.Definitions(resources=resources))
@@ -120,6 +122,7 @@ def declared_connectors_definitions(
     bounds: SinkBounds,
     freshness_policy: dg.FreshnessPolicy | None = None,
     observe_topics: bool = False,
+    source: SourceCode | None = None,
 ) -> dg.Definitions:
     """Create the definitions of declared connectors; see :func:`build_connector_definitions`.
 
@@ -136,6 +139,7 @@ def declared_connectors_definitions(
         bounds: Bounds of sinks, for their checks.
         freshness_policy: Policy of the data that they write.
         observe_topics: Whether the topics that they write are observable.
+        source: Line that declares them, which their assets link to.
     """
     _check_names(connectors)
     jobs = build_kafka_connect_jobs(
@@ -162,7 +166,14 @@ def declared_connectors_definitions(
     declared = {connector.name: connector for connector in connectors}
     return dg.Definitions(
         assets=connector_assets(
-            workspace, props, declared, translator, execute, freshness_policy, observe_topics=observe_topics
+            workspace,
+            props,
+            declared,
+            translator,
+            execute,
+            freshness_policy,
+            observe_topics=observe_topics,
+            source=source,
         ),
         asset_checks=_checks(workspace, connectors, translator, bounds),
         jobs=jobs,

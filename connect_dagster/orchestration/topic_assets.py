@@ -13,6 +13,7 @@ from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectT
 from connect_dagster.orchestration.cluster import check_brokers, check_names
 from connect_dagster.orchestration.failures import listed, one_sentence
 from connect_dagster.orchestration.observations.topics import read_topics
+from connect_dagster.orchestration.source_code import calling_code, linked
 from connect_dagster.orchestration.workspace import KafkaConnectWorkspace
 
 BROKERS_TIMEOUT = 15.0
@@ -61,7 +62,8 @@ def build_kafka_topic_assets(
     props = [KafkaConnectTopicProps(topic, alias, shown, prefix) for topic in topics]
     if not props:
         raise dg.DagsterInvalidDefinitionError("build_kafka_topic_assets needs the name of at least one topic")
-    specs = {one.topic: translator.get_asset_spec(one) for one in props}
+    source = calling_code()
+    specs = {one.topic: linked(translator.get_asset_spec(one), [source]) for one in props}
     return observable_topics(workspace, specs, name)
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import dagster as dg
@@ -26,6 +26,7 @@ class KafkaConnectConnectorSpec:
         tasks_max: Upper bound for the number of its tasks.
         state: Its declared state.
         secret_keys: Further keys whose values definitions do not show; keys with a secret name are always masked.
+        source_file: File that declares it; None for code and YAML.
 
     Examples:
         .. code-block:: python
@@ -46,6 +47,7 @@ class KafkaConnectConnectorSpec:
     tasks_max: int = 1
     state: DesiredState = DesiredState.RUNNING
     secret_keys: frozenset[str] = frozenset()
+    source_file: Path | None = field(default=None, compare=False)
 
     @classmethod
     def from_config(
@@ -79,7 +81,8 @@ class KafkaConnectConnectorSpec:
             ConnectError: It has no name, or two.
         """
         file = read_connector_file(path)
-        return cls.from_config(file.config, file.initial_state or DesiredState.RUNNING)
+        spec = cls.from_config(file.config, file.initial_state or DesiredState.RUNNING)
+        return replace(spec, source_file=Path(path).absolute())
 
     @property
     def hidden_keys(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ from dagster import AssetKey, AssetSpec
 
 from connect_dagster.orchestration.assets.keys import GROUP_NAME, group_key, identifier, topic_key, worker_key
 from connect_dagster.orchestration.cluster import check_names
+from connect_dagster.orchestration.source_code import calling_code, linked
 from connect_dagster.orchestration.workers.group_metadata import (
     configs_metadata,
     group_metadata,
@@ -33,12 +34,13 @@ def build_worker_asset_spec(worker_id: str = "standalone", *, job_name: str = WO
     Returns:
         AssetSpec: The asset.
     """
-    return AssetSpec(
+    spec = AssetSpec(
         worker_key(worker_id),
         description=f"Process that runs connectors, hosted by the job `{job_name}`.",
         group_name=GROUP_NAME,
         kinds={"kafka", "spark", "python"},
     )
+    return linked(spec, [calling_code()])
 
 
 def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Iterable[str] = ()) -> dg.AssetsDefinition:
@@ -87,10 +89,11 @@ def build_connect_group_assets(*, worker: ConnectWorkerResource, worker_ids: Ite
         name: topic_key(worker.named(name), alias).with_prefix([] if alias else prefix) for name in TOPIC_PROPERTIES
     }
     group = group_key(group_id).with_prefix(prefix)
+    specs, source = [_group_spec(group_id, group, worker_ids), *_topic_specs(keys, group)], calling_code()
 
     @dg.multi_asset(
         name=f"connect_group_{identifier('_'.join([*prefix, group_id]))}",
-        specs=[_group_spec(group_id, group, worker_ids), *_topic_specs(keys, group)],
+        specs=[linked(spec, [source]) for spec in specs],
         can_subset=True,
     )
     def connect_group(context: dg.AssetExecutionContext) -> Iterable[dg.MaterializeResult[None]]:
