@@ -49,6 +49,7 @@ def kafka_connect_assets(
     name: str | None = None,
     group_name: str | None = None,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+    pool: str | None = None,
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
     """Create the asset of one connector; the decorated function is its materialisation.
 
@@ -62,6 +63,7 @@ def kafka_connect_assets(
         name (Optional[str]): Name of the op. Defaults to one made of those of cluster and connector.
         group_name (Optional[str]): Group of the asset. Defaults to the translator's.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the asset.
+        pool (Optional[str]): Pool of the step, whose limit in Dagster bounds how many run at once.
 
     Returns:
         Callable: The decorator, which gives an AssetsDefinition.
@@ -99,7 +101,7 @@ def kafka_connect_assets(
     spec = _declared(translator.get_asset_spec(props), Declaration(connector, translator))
     if group_name:
         spec = spec.replace_attributes(group_name=group_name)
-    return dg.multi_asset(name=name or _op_name(props), specs=[spec])
+    return dg.multi_asset(name=name or _op_name(props), specs=[spec], pool=pool)
 
 
 def build_kafka_connect_assets_definitions(
@@ -109,6 +111,7 @@ def build_kafka_connect_assets_definitions(
     connector_selector_fn: ConnectorSelectorFn | None = None,
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
     snapshot_path: str | Path | None = None,
+    pool: str | None = None,
 ) -> dg.Definitions:
     """Build an asset that can be materialised for each connector, and external assets for their data.
 
@@ -121,6 +124,7 @@ def build_kafka_connect_assets_definitions(
         connector_selector_fn (Optional[ConnectorSelectorFn]): Selects those that become assets. Defaults to all.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
         snapshot_path (Optional[str | Path]): File with the last state of the cluster, for when it does not respond.
+        pool (Optional[str]): Pool of Materialize's steps, whose limit in Dagster bounds how many run at once.
 
     Returns:
         Definitions: The assets.
@@ -150,7 +154,7 @@ def build_kafka_connect_assets_definitions(
     chosen = [one for one in props if connector_selector_fn is None or connector_selector_fn(one)]
     source = calling_code()
     return dg.Definitions(
-        assets=connector_assets(workspace, chosen, declared, translator, apply_connector, source=source)
+        assets=connector_assets(workspace, chosen, declared, translator, apply_connector, source=source, pool=pool)
     )
 
 
@@ -164,6 +168,7 @@ def connector_assets(
     *,
     observe_topics: bool = False,
     source: SourceCode | None = None,
+    pool: str | None = None,
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
     """Return connectors as assets that can be materialised, and external assets for their data.
 
@@ -179,6 +184,7 @@ def connector_assets(
         freshness_policy: Policy of the data that they write.
         observe_topics: Whether the topics that they write are observable.
         source: Line that declares them, which their assets link to.
+        pool: Pool of Materialize's steps.
 
     Raises:
         DagsterInvalidDefinitionError: Topics are to be observable, and the workspace has no ``bootstrap_servers``.
@@ -188,7 +194,7 @@ def connector_assets(
     inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
     topics = {translator.get_asset_spec(data).key for data in inputs}
     applied = [
-        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute, source)
+        _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute, source, pool)
         for spec in specs
         if spec.key in by_key
     ]
@@ -208,10 +214,11 @@ def _applied(
     declaration: Declaration,
     execute: Execute,
     source: SourceCode | None,
+    pool: str | None,
 ) -> dg.AssetsDefinition:
     executable = _declared(spec, declaration, source)
 
-    @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable])
+    @dg.multi_asset(name=f"apply_{identifier(spec.key.to_python_identifier())}", specs=[executable], pool=pool)
     def applied(context: dg.AssetExecutionContext, config: KafkaConnectApplyConfig) -> Iterator[KafkaConnectEvent]:
         """Applies the connector, and reports its offsets, its topics and their columns."""
         with one_sentence(), workspace.initialized() as ready:

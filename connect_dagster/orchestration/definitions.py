@@ -35,6 +35,7 @@ def build_connector_definitions(
     max_dead_letters: int | None = 0,
     freshness_policy: dg.FreshnessPolicy | None = None,
     observe_topics: bool = False,
+    pool: str | None = None,
 ) -> dg.Definitions:
     """Create the definitions that operate connectors of one cluster.
 
@@ -65,6 +66,8 @@ def build_connector_definitions(
             translator gives it none; it looks at the materialisations of a polling sensor.
         observe_topics (bool): Whether the topics that the connectors write are observable, as those of
             :func:`build_kafka_topic_assets`; give the same to the polling sensor. Defaults to False.
+        pool (Optional[str]): Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many
+            run at once.
 
     Returns:
         Definitions: To be merged with others.
@@ -103,6 +106,7 @@ def build_connector_definitions(
         freshness_policy=freshness_policy,
         observe_topics=observe_topics,
         source=calling_code(),
+        pool=pool,
     )
     resources = {identifier(connector.name): connector for connector in connectors}
     return dg.Definitions.merge(operations, dg.Definitions(resources=resources))
@@ -123,6 +127,7 @@ def declared_connectors_definitions(
     freshness_policy: dg.FreshnessPolicy | None = None,
     observe_topics: bool = False,
     source: SourceCode | None = None,
+    pool: str | None = None,
 ) -> dg.Definitions:
     """Create the definitions of declared connectors; see :func:`build_connector_definitions`.
 
@@ -140,6 +145,7 @@ def declared_connectors_definitions(
         freshness_policy: Policy of the data that they write.
         observe_topics: Whether the topics that they write are observable.
         source: Line that declares them, which their assets link to.
+        pool: Pool of the steps of Materialize and of the jobs.
     """
     _check_names(connectors)
     jobs = build_kafka_connect_jobs(
@@ -147,6 +153,7 @@ def declared_connectors_definitions(
         connectors=connectors,
         prefix=job_prefix,
         dagster_kafka_connect_translator=translator,
+        pool=pool,
     )
     sensors = [
         build_connector_sensor(
@@ -174,6 +181,7 @@ def declared_connectors_definitions(
             freshness_policy,
             observe_topics=observe_topics,
             source=source,
+            pool=pool,
         ),
         asset_checks=_checks(workspace, connectors, translator, bounds),
         jobs=jobs,

@@ -25,6 +25,7 @@ COMMANDS = [line for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) 
 OURS = [command for command in COMMANDS if command.startswith(".venv/bin/connect-dagster ")]
 RUN_ELSEWHERE = [
     "dagster job launch -w workspace.yaml -j kafka_connect_pause",  # orchestration/test_job_launch.py
+    "dagster instance concurrency set connect 1",  # orchestration/test_pools.py
     "dg scaffold defs connect_dagster.KafkaConnectConnectorComponent ingest",  # …/test_components_in_project.py
     "dagster api grpc -h 0.0.0.0 -p 4266 -m connect_workers --location-name machine-2",  # …/test_hosting_machines.py
 ]

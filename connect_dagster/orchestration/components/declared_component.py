@@ -45,6 +45,12 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
         "the delays between them, which are those of corrections too.",
     )
 
+    pool: str | None = Field(
+        default=None,
+        description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
+        "once.",
+    )
+
     @cached_property
     def translator(self) -> ComponentTranslator:
         """Return the translator that makes the assets."""
@@ -126,6 +132,7 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
             bounds=bounds,
             freshness_policy=self.served_freshness_policy(),
             observe_topics=self.observe_topics,
+            pool=self.pool,
         )
         if not self.polling_sensor:
             return driven

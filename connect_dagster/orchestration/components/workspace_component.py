@@ -117,6 +117,11 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
         "`bootstrap_servers`: the sensor reports the lag of mirrored topics with them.",
     )
     job_prefix: str = Field(default=JOB_PREFIX, description="Begin of the jobs' names.")
+    pool: str | None = Field(
+        default=None,
+        description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
+        "once.",
+    )
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
     _fetched: KafkaConnectWorkspaceData | None = PrivateAttr(default=None)
@@ -201,7 +206,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
         """Return the assets and checks of the connectors, and the jobs and the sensor of the cluster."""
         connectors = self._connectors(state_path)
-        jobs = build_kafka_connect_jobs(workspace=self.workspace, prefix=self.job_prefix)
+        jobs = build_kafka_connect_jobs(workspace=self.workspace, prefix=self.job_prefix, pool=self.pool)
         bounds = self.bounds().within_reach(self.workspace)
         polling = build_kafka_connect_polling_sensor(
             workspace=self.workspace,
@@ -223,6 +228,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
                 self.execute,
                 self.served_freshness_policy(),
                 observe_topics=self.observe_topics,
+                pool=self.pool,
             ),
             asset_checks=[
                 *build_connector_state_checks(workspace=self.workspace, connectors=specs.values()),

@@ -37,6 +37,7 @@ def build_kafka_connect_jobs(
     connectors: Sequence[KafkaConnectConnectorSpec] = (),
     prefix: str = "kafka_connect",
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
+    pool: str | None = None,
 ) -> list[dg.JobDefinition]:
     """Create the jobs ``kafka_connect_{apply,pause,resume,stop,restart,delete,alter_offsets,reset_offsets}``.
 
@@ -50,6 +51,8 @@ def build_kafka_connect_jobs(
         prefix (str): Begin of the jobs' names; give another one for a second cluster.
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Gives the keys of the declared
             connectors' assets, which the jobs observe; the one their definitions are made with.
+        pool (Optional[str]): Pool of the jobs' steps, whose limit in Dagster bounds how many of them run at
+            once.
 
     Returns:
         list[JobDefinition]: The jobs.
@@ -84,7 +87,7 @@ def build_kafka_connect_jobs(
         apply = build_kafka_connect_apply_op(connectors=connectors, name=f"{prefix}_apply_op")
         with_defaults = {"apply": (apply, ApplySelection(connectors=named)), **with_defaults}
     return [
-        single_op_job(f"{prefix}_{verb}", *how, workspace, node=f"kafka_connect_{verb}_op", observed=keys)
+        single_op_job(f"{prefix}_{verb}", *how, workspace, node=f"kafka_connect_{verb}_op", observed=keys, pool=pool)
         for verb, how in with_defaults.items()
     ]
 
@@ -98,6 +101,7 @@ def single_op_job(
     description: str | None = None,
     node: str | None = None,
     observed: Mapping[str, dg.AssetKey] | None = None,
+    pool: str | None = None,
 ) -> dg.JobDefinition:
     """Create a job that runs an op on a cluster, in the process of the run.
 
@@ -109,10 +113,11 @@ def single_op_job(
         description: Of the job; the op's by default.
         node: Name of the op in the job, by default its own.
         observed: Assets of connectors, which the op and users find in the job's metadata.
+        pool: Pool of the op.
     """
     graph = dg.GraphDefinition(
         name=name,
-        node_defs=[op],
+        node_defs=[_in_pool(op, pool) if pool else op],
         dependencies={dg.NodeInvocation(op.name, alias=node): {}},
         description=description or op.description,
     )
@@ -123,4 +128,16 @@ def single_op_job(
         metadata={connector: MetadataValue.asset(key) for connector, key in (observed or {}).items()},
         # The user or the sensor that operates decides on another attempt.
         tags={CLUSTER_TAG: workspace.cluster, "dagster/max_retries": "0"},
+    )
+
+
+def _in_pool(op: dg.OpDefinition, pool: str) -> dg.OpDefinition:
+    """Return an op without inputs, with its steps in a pool."""
+    return dg.OpDefinition(
+        op.compute_fn,
+        op.name,
+        description=op.description,
+        config_schema=op.config_schema,
+        required_resource_keys=op.required_resource_keys,
+        pool=pool,
     )

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import dagster as dg
 import pytest
+from dagster._core.execution.api import create_execution_plan
 
+from connect_dagster.client.types import State
 from connect_dagster.orchestration.assets.keys import connector_key, file_key, table_key, topic_key
 from connect_dagster.orchestration.definitions import build_connector_definitions
 from connect_dagster.orchestration.resources.bundled import (
@@ -101,6 +103,19 @@ def test_jobs_sensors_and_resources_are_named_after_verbs_and_connectors() -> No
         "kafka_connect_local__archive_sensor",
     }
     assert {"access_log", "archive"} <= set(repository.get_top_level_resources())
+
+
+def test_the_steps_of_assets_and_jobs_are_in_a_pool(server: ConnectServer) -> None:
+    defs = build_connector_definitions(source(server.workspace), sink(server.workspace), pool="connect")
+    jobs = [job for job in defs.jobs or () if isinstance(job, dg.JobDefinition)]
+    steps = [step for job in jobs for step in create_execution_plan(job).step_dict.values()]
+    assert [step.pool for step in steps] == ["connect"] * len(VERBS)
+    applied = [one for one in defs.assets or () if isinstance(one, dg.AssetsDefinition)]
+    assert [one.node_def.pools for one in applied] == [{"connect"}] * 2
+    assert defs.resolve_job_def("kafka_connect_apply").execute_in_process().success
+    assert server.workspace.get_client().status("archive").has_reached(State.RUNNING)
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match="not a valid pool name"):
+        build_connector_definitions(source(server.workspace), pool="a pool")
 
 
 def test_each_connector_has_checks() -> None:

@@ -206,3 +206,10 @@ def test_a_subclass_changes_assets_and_what_materialize_does(
     spec = defs.get_assets_def(KEY).get_asset_spec(KEY)
     assert spec.owners == ["team:shop"]
     assert defs.resolve_implicit_global_asset_job_def().execute_in_process().success
+
+
+def test_the_pool_of_its_steps() -> None:
+    with loaded(KafkaConnectConnectorComponent, attributes(pool="connect")) as (_, defs):
+        (applied,) = (one for one in defs.assets or () if isinstance(one, dg.AssetsDefinition))
+        assert applied.node_def.pools == {"connect"}
+        assert defs.resolve_job_def("kafka_connect_ingest_restart").graph.node_defs[0].pools == {"connect"}

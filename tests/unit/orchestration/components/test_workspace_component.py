@@ -82,6 +82,14 @@ def test_connectors_are_assets_between_what_they_read_and_write(server: ConnectS
         assert [sensor.name for sensor in repository.sensor_defs] == ["kafka_connect_prod__connector_status_sensor"]
 
 
+def test_the_pool_of_its_steps(server: ConnectServer) -> None:
+    with project() as (_, definitions):
+        defs = definitions(server.workspace.url, pool="connect")
+        applied = [one for one in defs.assets or () if isinstance(one, dg.AssetsDefinition)]
+        assert [one.node_def.pools for one in applied] == [{"connect"}] * 2
+        assert defs.resolve_job_def("kafka_connect_restart").graph.node_defs[0].pools == {"connect"}
+
+
 def test_a_cluster_that_is_down_is_shown_as_it_was_last_seen(
     server: ConnectServer, caplog: pytest.LogCaptureFixture
 ) -> None:
