@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
+
+# Spark's text of a failed job has the executor's stack, and behind this line that of the driver.
+_DRIVER_STACK = "\nDriver stacktrace:"
+_FRAME = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -30,6 +35,12 @@ def java_texts(error: BaseException) -> Iterator[str]:
         yield str(one)
         for cause in _java_causes(_java_origin(one)):
             yield f"{cause.toString()}\n" + "\n".join(frame.toString() for frame in cause.getStackTrace())
+
+
+def summary(error: BaseException) -> str:
+    """Return the text of an error and of its causes in the JVM in one line, without the frames of their stacks."""
+    lines = (line.strip() for line in str(error).partition(_DRIVER_STACK)[0].splitlines() if not _FRAME.match(line))
+    return " ".join(filter(None, lines))
 
 
 def _java_origin(error: BaseException) -> Any:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaError
 from pyspark import InheritableThread
 
+from connect_dagster.expressions.java_errors import summary
 from connect_dagster.kafka import clients
 from connect_dagster.plugin.frames import Offsets
 from connect_dagster.worker.logs.context import set_context
@@ -425,7 +426,7 @@ class Delivery:
         except Exception as error:
             if self._over:
                 return None
-            log.warning("Spark's executors could not send a batch, this worker tries: %s", error)
+            log.warning("Spark's executors could not send a batch, this worker tries: %s", summary(error))
         try:
             return batch.encode()
         except BatchGivenUpError:

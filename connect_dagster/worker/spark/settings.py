@@ -6,15 +6,18 @@ Light to import: the JVM starts with it before PySpark is loaded.
 from __future__ import annotations
 
 import os
+import shlex
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from connect_dagster.embedded import jars
+from connect_dagster.kafka.security.jaas import realm_options
 
 SPARK_PREFIX = "spark."
 CLASS_PATH = "spark.driver.extraClassPath"
 _JARS = "spark.jars"
+_EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _PLUGIN_PATH, _PLACEHOLDER = "plugin.path", "${"
 _DRIVER_SERVICE = "META-INF/services/java.sql.Driver"
 # A jar may lie in a folder, one folder down, or where Confluent packs those of a connector.
@@ -58,9 +61,9 @@ _SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-    # As in the driver's JVM: the timestamps of JDBC drivers depend on it.
-    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
 }
+# As in the driver's JVM: the timestamps of JDBC drivers depend on it.
+_EXECUTOR_ZONE = "-Duser.timezone=UTC"
 # A local master needs no name of this machine, which may not even resolve.
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
@@ -68,7 +71,11 @@ _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0
 def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
     """Spark settings of a worker: ours, and the ``spark.*`` keys of its file, which win.
 
-    JDBC drivers come to both. A cluster's executors get them, and what reads and writes Kafka, from this machine.
+    JDBC drivers come to both. A cluster's executors get them, and what reads and writes Kafka, from this machine, and
+    look for the realms of Kerberos in the same file as this process.
+
+    Raises:
+        ConfigError: ``KAFKA_OPTS`` cannot be read.
     """
     merged = {**_SETTINGS, **{name: value for name, value in worker.items() if name.startswith(SPARK_PREFIX)}}
     drivers = driver_jars(worker)
@@ -76,7 +83,15 @@ def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
     if merged["spark.master"].startswith("local"):
         return {**_LOCAL, **merged}
     shipped = [*drivers, *jars.resolve("spark-kafka")]
-    return {**merged, _JARS: ",".join(filter(None, (merged.get(_JARS), _joined(shipped, ","))))}
+    return {
+        **merged,
+        _JARS: ",".join(filter(None, (merged.get(_JARS), _joined(shipped, ",")))),
+        _EXECUTOR_OPTIONS: " ".join(filter(None, (_own_executor_options(), merged.get(_EXECUTOR_OPTIONS)))),
+    }
+
+
+def _own_executor_options() -> str:
+    return shlex.join([_EXECUTOR_ZONE, *realm_options(os.environ)])
 
 
 def is_complete(worker: Mapping[str, str]) -> bool:
