@@ -24,6 +24,8 @@ from connect_dagster.kafka.settings.security import client_tokens, jvm_security,
 from connect_dagster.kafka.transactions import cause_of
 
 if TYPE_CHECKING:
+    from confluent_kafka.admin._metadata import ClusterMetadata
+
     from connect_dagster.kafka.security.sasl_relay import SaslRelay
 
 log = logging.getLogger(__name__)
@@ -79,6 +81,26 @@ class _AdminClient(_Watched, AdminClient):
     """An admin client that finds its brokers again."""
 
 
+class _QuietAdminClient(_AdminClient):
+    """An admin client that logs nothing: its first request raises the reason of brokers that refuse it."""
+
+    def __init__(self, config: Mapping[str, Any], relay: SaslRelay | None) -> None:
+        self._name = str(config.get("client.id", ""))
+        self._causes: list[KafkaError] = []
+        super().__init__({**config, "log_level": 0, "error_cb": self._causes.append}, relay)
+
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+        try:
+            return super().list_topics(topic, timeout=timeout)
+        except KafkaException as error:
+            # The error of the request is the same for brokers that are away and for a login that they refuse.
+            self.poll(0)
+            refusals = (refusal(self._name, cause) for cause in self._causes)
+            if (refused := next(filter(None, refusals), None)) is not None:
+                raise refused from error
+            raise
+
+
 def producer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Producer:
     """Create a producer.
 
@@ -101,6 +123,19 @@ def consumer(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> Consum
 def admin(settings: Settings, extra: Mapping[str, Any] = _NO_EXTRA) -> AdminClient:
     """Create an admin client; as :func:`producer`."""
     return _built(_AdminClient, ClientKind.ADMIN, settings, extra)
+
+
+def quiet_admin(settings: Settings) -> AdminClient:
+    """Create an admin client for a few requests, the first of which lists topics, and which logs nothing.
+
+    Args:
+        settings: Java's.
+
+    Raises:
+        ConnectError: as :func:`producer`; by the first request: the brokers refuse the login or the certificate.
+        KafkaException: as :func:`producer`; by the first request: no broker responds in time.
+    """
+    return _built(_QuietAdminClient, ClientKind.ADMIN, settings, _NO_EXTRA)
 
 
 def _built(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from kafka.admin import MemberToRemove
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.structs import OffsetAndMetadata
 
+from connect_dagster.kafka import clients
 from connect_dagster.kafka.access import CLIENT_ID, Bootstrap, client_settings
 from connect_dagster.kafka.errors import BrokersError, brokers_errors
 from connect_dagster.kafka.python_admin import (
@@ -34,6 +35,7 @@ from connect_dagster.protocol.group_metadata import OFFSETS_TOPIC, GroupKey, Gro
 
 ANSWER_SECONDS = 8.0
 _REMOVAL_SECONDS = 2.0
+_REFUSAL_SECONDS = 3.0
 # A coordinator that does not respond leaves time to ask the others.
 _REQUESTS_IN_TIME = 4
 _OTHERS_SECONDS = 5.0
@@ -377,7 +379,14 @@ class _Groups(PythonAdmin):
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._timeout = timeout
         bounds = {name: int(timeout * 1000) for name in ("bootstrap_timeout_ms", "request_timeout_ms")}
-        super().__init__(**{**to_kafka_python(str(bootstrap), CLIENT_ID, client_settings(bootstrap)), **bounds})
+        settings = client_settings(bootstrap)
+        try:
+            super().__init__(**{**to_kafka_python(str(bootstrap), CLIENT_ID, settings), **bounds})
+        except kafka_errors.KafkaTimeoutError:
+            # It repeats a login that brokers refuse until the time is over, and then says that it found none.
+            with suppress(KafkaException):
+                clients.quiet_admin(settings).list_topics(timeout=_REFUSAL_SECONDS)
+            raise
 
     def raw_description(self, group: str) -> Any:
         """Return the ``DescribedGroup`` of the response; waits for a coordinator. Raises KafkaError."""

@@ -38,7 +38,7 @@ def topic_names(bootstrap: Bootstrap, timeout: float) -> set[str]:
 def _topics(bootstrap: Bootstrap, timeout: float) -> Mapping[str, TopicMetadata]:
     # Not a consumer: with its first step it looks for its group, for which brokers make the topic of groups.
     with brokers_errors():
-        admin = clients.admin(client_settings(bootstrap), _QUIET)
+        admin = clients.quiet_admin(client_settings(bootstrap))
         return admin.list_topics(timeout=timeout).topics
 
 
@@ -110,7 +110,7 @@ def fetch_records(
     """
     with brokers_errors():
         # A consumer waits for a topic that does not exist, as it may be new.
-        topics = clients.admin(client_settings(bootstrap), _QUIET).list_topics(timeout=timeout).topics
+        topics = clients.quiet_admin(client_settings(bootstrap)).list_topics(timeout=timeout).topics
     waiting: dict[tuple[str, int], list[int]] = {}
     for topic, number, offset in places:
         if topic in topics and number in topics[topic].partitions:

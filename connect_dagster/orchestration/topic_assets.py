@@ -8,6 +8,7 @@ from confluent_kafka import KafkaException
 from dagster import AssetKey
 
 from connect_dagster.client.datasets import KafkaConnectTopicProps
+from connect_dagster.errors import ConnectError
 from connect_dagster.orchestration.assets.keys import identifier
 from connect_dagster.orchestration.assets.translator import DagsterKafkaConnectTranslator
 from connect_dagster.orchestration.cluster import check_brokers, check_names
@@ -104,7 +105,7 @@ def _observations(
     assert brokers is not None  # they are checked
     try:
         readings = read_topics(brokers, list(topics.values()), BROKERS_TIMEOUT, context.log.warning)
-    except KafkaException as error:
+    except (KafkaException, ConnectError) as error:
         raise dg.Failure(f"The brokers {brokers} did not return the offsets of topics: {error}") from error
     now = time.time()
     for key, topic in topics.items():

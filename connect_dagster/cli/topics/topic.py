@@ -12,8 +12,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException
 
 from connect_dagster.cli.topics.brokers import brokers_options, chosen_brokers, unanswered
 from connect_dagster.cli.topics.reading import ReadPlan, batches, places
@@ -45,7 +44,7 @@ def list_topics(bootstrap: Brokers, in_json: bool) -> None:
     With -J: the brokers, and for each partition its leader, replicas and those in sync, as kcat -L -J has them.
     """
     with _kafka_errors(bootstrap):
-        cluster = _cluster(clients.admin(client_settings(bootstrap), _QUIET), bootstrap)
+        cluster = _cluster(bootstrap)
     for line in [_cluster_json(cluster)] if in_json else sorted(cluster.topics):
         click.echo(line)
 
@@ -77,7 +76,7 @@ def read(
     plan = ReadPlan(partition, _start(from_beginning, offset, partition), max_messages, timeout)
     render = as_json if in_json else as_line
     with _kafka_errors(bootstrap), closing(_consumer(bootstrap)) as consumer:
-        consumer.assign(places(consumer, _topics(consumer, bootstrap), name, plan))
+        consumer.assign(places(consumer, _topics(bootstrap), name, plan))
         try:
             for batch in batches(consumer, plan):
                 sys.stdout.buffer.writelines(render(message) + b"\n" for message in batch)
@@ -104,7 +103,7 @@ def write(bootstrap: Brokers, name: str, key: str | None, key_separator: str | N
         raise click.UsageError("--key and --key-separator exclude each other.")
     with _kafka_errors(bootstrap):
         producer = clients.producer(client_settings(bootstrap), {**_QUIET, **PRODUCER_SETTINGS})
-        _topics(producer, bootstrap)
+        _cluster(bootstrap)
         send(producer, name, records(sys.stdin.buffer, key, key_separator, empty_is_null=empty_is_null))
 
 
@@ -151,15 +150,16 @@ def _text(error: KafkaException) -> str:
     return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
 
-def _topics(client: AdminClient | Consumer | Producer, bootstrap: Brokers) -> dict[str, list[int]]:
+def _topics(bootstrap: Brokers) -> dict[str, list[int]]:
     """Return each topic with its partitions in order."""
-    return {name: sorted(found.partitions) for name, found in _cluster(client, bootstrap).topics.items()}
+    return {name: sorted(found.partitions) for name, found in _cluster(bootstrap).topics.items()}
 
 
-def _cluster(client: AdminClient | Consumer | Producer, bootstrap: Brokers) -> ClusterMetadata:
+def _cluster(bootstrap: Brokers) -> ClusterMetadata:
+    """Return brokers and topics. Raises ConnectError: the brokers refuse the login; ClickException: none responds."""
     try:
         # Of all topics: to ask for one by its name may create it.
-        return client.list_topics(timeout=ANSWER_SECONDS)
+        return clients.quiet_admin(client_settings(bootstrap)).list_topics(timeout=ANSWER_SECONDS)
     except KafkaException as error:
         raise unanswered(bootstrap, _text(error)) from error
 

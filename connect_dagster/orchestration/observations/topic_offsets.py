@@ -33,8 +33,9 @@ def fetch_topic_bounds(bootstrap_servers: Bootstrap, topics: Iterable[str], time
 
     Raises:
         KafkaException: The brokers did not respond in time.
+        ConnectError: They refuse the login, or a setting of the client is wrong.
     """
-    admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
+    admin = clients.quiet_admin(client_settings(bootstrap_servers))
     partitions = _partitions(admin, topics, timeout)
     starts = _places(admin, partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
     ends = _places(admin, partitions, OffsetSpec.latest(), timeout)  # type: ignore[no-untyped-call]
@@ -51,16 +52,17 @@ def fetch_newest_times(bootstrap_servers: Bootstrap, topics: Iterable[str], time
 
     Raises:
         KafkaException: The brokers did not respond in time, or are older than 3.0 (KIP-734).
+        ConnectError: As of :func:`fetch_topic_bounds`.
     """
-    admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
+    admin = clients.quiet_admin(client_settings(bootstrap_servers))
     newest = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
     places = _places(admin, _partitions(admin, topics, timeout), newest, timeout)
     return {partition: place.timestamp / 1000 for partition, place in places.items() if place.timestamp >= 0}
 
 
 def fetch_topic_names(bootstrap_servers: Bootstrap, timeout: float) -> list[str]:
-    """Return the names of all topics. Raises KafkaException, as :func:`fetch_topic_bounds`."""
-    admin = clients.admin(client_settings(bootstrap_servers), {"log_level": 0})
+    """Return the names of all topics. Raises as :func:`fetch_topic_bounds`."""
+    admin = clients.quiet_admin(client_settings(bootstrap_servers))
     return sorted(admin.list_topics(timeout=timeout).topics)
 
 

@@ -107,6 +107,7 @@ def read_topics(
 
     Raises:
         KafkaException: The brokers do not return the offsets in time.
+        ConnectError: They refuse the login, or a setting of the client is wrong.
     """
 
     def readable(what: str, read: Callable[[Bootstrap, Collection[str], float], Read]) -> Read | None:

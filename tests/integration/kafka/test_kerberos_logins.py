@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from connect_dagster.embedded.broker import EmbeddedBroker
 from connect_dagster.embedded.broker_config import FAST_START
-from connect_dagster.errors import ConfigError
+from connect_dagster.errors import ConfigError, ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.groups import fetch_group_offsets
 from connect_dagster.kafka.transactional_producer import TransactionalProducer
@@ -198,6 +198,8 @@ def test_a_service_that_the_realm_does_not_know_is_an_error_of_both_libraries(
         admin.list_topics(timeout=5)
     admin.poll(1)
     assert any("The brokers refuse client me" in str(one) and text in str(one) for one in refused), refused
+    with pytest.raises(ConnectError, match=f"The brokers refuse client me: .*{text}"):
+        clients.quiet_admin(settings | {"client.id": "me"}).list_topics(timeout=5)
     with pytest.raises(KafkaException):
         fetch_group_offsets(settings, ["g"], 3.0)
     assert text in caplog.text

@@ -63,7 +63,7 @@ class Library:
 @pytest.fixture(autouse=True)
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     made = Library()
-    monkeypatch.setattr(clients, "admin", lambda *_: made)
+    monkeypatch.setattr(clients, "quiet_admin", lambda _: made)
     monkeypatch.setattr(clients, "consumer", lambda *_: made)
     return made
 
