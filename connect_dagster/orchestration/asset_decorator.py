@@ -112,6 +112,7 @@ def build_kafka_connect_assets_definitions(
     dagster_kafka_connect_translator: DagsterKafkaConnectTranslator | None = None,
     snapshot_path: str | Path | None = None,
     pool: str | None = None,
+    input_assets: bool = True,
 ) -> dg.Definitions:
     """Build an asset that can be materialised for each connector, and external assets for their data.
 
@@ -125,6 +126,8 @@ def build_kafka_connect_assets_definitions(
         dagster_kafka_connect_translator (Optional[DagsterKafkaConnectTranslator]): Makes the assets.
         snapshot_path (Optional[str | Path]): File with the last state of the cluster, for when it does not respond.
         pool (Optional[str]): Pool of Materialize's steps, whose limit in Dagster bounds how many run at once.
+        input_assets (bool): Whether the tables and files that the connectors read are assets here, beside those that
+            they write. False where other definitions of the code location have them. Defaults to True.
 
     Returns:
         Definitions: The assets.
@@ -154,7 +157,16 @@ def build_kafka_connect_assets_definitions(
     chosen = [one for one in props if connector_selector_fn is None or connector_selector_fn(one)]
     source = calling_code()
     return dg.Definitions(
-        assets=connector_assets(workspace, chosen, declared, translator, apply_connector, source=source, pool=pool)
+        assets=connector_assets(
+            workspace,
+            chosen,
+            declared,
+            translator,
+            apply_connector,
+            source=source,
+            pool=pool,
+            input_assets=input_assets,
+        )
     )
 
 
@@ -169,6 +181,7 @@ def connector_assets(
     observe_topics: bool = False,
     source: SourceCode | None = None,
     pool: str | None = None,
+    input_assets: bool = True,
 ) -> list[dg.AssetsDefinition | dg.AssetSpec]:
     """Return connectors as assets that can be materialised, and external assets for their data.
 
@@ -185,20 +198,22 @@ def connector_assets(
         observe_topics: Whether the topics that they write are observable.
         source: Line that declares them, which their assets link to.
         pool: Pool of Materialize's steps.
+        input_assets: Whether data other than topics that is only read has assets.
 
     Raises:
         DagsterInvalidDefinitionError: Topics are to be observable, and the workspace has no ``bootstrap_servers``.
     """
     specs = asset_graph(connectors, translator, declared=bool(declared), freshness_policy=freshness_policy)
     by_key = {translator.get_asset_spec(props).key: props for props in connectors}
-    inputs = [data for props in connectors for data in props.inputs if isinstance(data, KafkaConnectTopicProps)]
-    topics = {translator.get_asset_spec(data).key for data in inputs}
+    inputs = [data for props in connectors for data in props.inputs]
+    described = [data for data in inputs if not input_assets or isinstance(data, KafkaConnectTopicProps)]
+    elsewhere = {translator.get_asset_spec(data).key for data in described}
     applied = [
         _applied(workspace, spec, Declaration(declared.get(by_key[spec.key].name), translator), execute, source, pool)
         for spec in specs
         if spec.key in by_key
     ]
-    data = [spec for spec in specs if spec.key not in by_key and (spec.key not in topics or spec.deps)]
+    data = [spec for spec in specs if spec.key not in by_key and (spec.key not in elsewhere or spec.deps)]
     if not observe_topics:
         return [*applied, *data]
     outputs = [one for props in connectors for one in props.outputs if isinstance(one, KafkaConnectTopicProps)]

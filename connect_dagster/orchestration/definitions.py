@@ -36,6 +36,7 @@ def build_connector_definitions(
     freshness_policy: dg.FreshnessPolicy | None = None,
     observe_topics: bool = False,
     pool: str | None = None,
+    input_assets: bool = True,
 ) -> dg.Definitions:
     """Create the definitions that operate connectors of one cluster.
 
@@ -68,6 +69,8 @@ def build_connector_definitions(
             :func:`build_kafka_topic_assets`; give the same to the polling sensor. Defaults to False.
         pool (Optional[str]): Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many
             run at once.
+        input_assets (bool): Whether the tables and files that the connectors read are assets here, beside those that
+            they write. False where other definitions of the code location have them. Defaults to True.
 
     Returns:
         Definitions: To be merged with others.
@@ -107,6 +110,7 @@ def build_connector_definitions(
         observe_topics=observe_topics,
         source=calling_code(),
         pool=pool,
+        input_assets=input_assets,
     )
     resources = {identifier(connector.name): connector for connector in connectors}
     return dg.Definitions.merge(operations, dg.Definitions(resources=resources))
@@ -128,6 +132,7 @@ def declared_connectors_definitions(
     observe_topics: bool = False,
     source: SourceCode | None = None,
     pool: str | None = None,
+    input_assets: bool = True,
 ) -> dg.Definitions:
     """Create the definitions of declared connectors; see :func:`build_connector_definitions`.
 
@@ -146,6 +151,7 @@ def declared_connectors_definitions(
         observe_topics: Whether the topics that they write are observable.
         source: Line that declares them, which their assets link to.
         pool: Pool of the steps of Materialize and of the jobs.
+        input_assets: Whether the tables and files that they read have assets.
     """
     _check_names(connectors)
     jobs = build_kafka_connect_jobs(
@@ -182,6 +188,7 @@ def declared_connectors_definitions(
             observe_topics=observe_topics,
             source=source,
             pool=pool,
+            input_assets=input_assets,
         ),
         asset_checks=_checks(workspace, connectors, translator, bounds),
         jobs=jobs,

@@ -50,6 +50,11 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
         description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
         "once.",
     )
+    input_assets: bool = Field(
+        default=True,
+        description="Whether the tables and files that the connectors read are assets here. False where another "
+        "component of the code location has them, as one that writes them.",
+    )
 
     @cached_property
     def translator(self) -> ComponentTranslator:
@@ -133,6 +138,7 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
             freshness_policy=self.served_freshness_policy(),
             observe_topics=self.observe_topics,
             pool=self.pool,
+            input_assets=self.input_assets,
         )
         if not self.polling_sensor:
             return driven

@@ -122,6 +122,11 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
         description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
         "once.",
     )
+    input_assets: bool = Field(
+        default=True,
+        description="Whether the tables and files that the connectors read are assets here. False where another "
+        "component of the code location has them, as one that writes them.",
+    )
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
     _fetched: KafkaConnectWorkspaceData | None = PrivateAttr(default=None)
@@ -229,6 +234,7 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
                 self.served_freshness_policy(),
                 observe_topics=self.observe_topics,
                 pool=self.pool,
+                input_assets=self.input_assets,
             ),
             asset_checks=[
                 *build_connector_state_checks(workspace=self.workspace, connectors=specs.values()),

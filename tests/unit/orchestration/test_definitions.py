@@ -118,6 +118,20 @@ def test_the_steps_of_assets_and_jobs_are_in_a_pool(server: ConnectServer) -> No
         build_connector_definitions(source(server.workspace), pool="a pool")
 
 
+def test_what_others_write_is_left_to_them() -> None:
+    workspace = KafkaConnectWorkspace(url="http://nowhere:8083")
+    again = FileStreamSourceResource(workspace=workspace, name="again", file="/tmp/archive.txt", topic="copies")
+    writer = build_connector_definitions(sink(workspace))
+    refused = dg.Definitions.merge(writer, build_connector_definitions(again, job_prefix="reader"))
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match="conflicting AssetSpecs"):
+        dg.Definitions.validate_loadable(refused)
+    reader = build_connector_definitions(again, job_prefix="reader", input_assets=False)
+    graph = dg.Definitions.merge(writer, reader).resolve_asset_graph()
+    file = file_key("/tmp/archive.txt")
+    assert graph.get(file).parent_keys == {connector_key("local", "archive")}
+    assert graph.get(file).child_keys == {connector_key("local", "again")}
+
+
 def test_each_connector_has_checks() -> None:
     workspace = KafkaConnectWorkspace(bootstrap_servers="127.0.0.1:9092")
     letters = FileStreamSinkResource(

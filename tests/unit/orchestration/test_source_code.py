@@ -99,7 +99,7 @@ def test_connectors_of_a_component_link_to_its_yaml_and_their_file() -> None:
     assert found[connector_key("local", "snk")] == [("snk.properties", None), ("defs.yaml", 1)]
 
 
-def test_definitions_that_share_a_table_are_merged() -> None:
+def test_definitions_that_read_one_table_are_merged() -> None:
     """Dagster takes two assets of one key for one when they are equal."""
     both = [
         build_kafka_connect_assets_definitions(

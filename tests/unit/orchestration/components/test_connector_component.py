@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 from dagster.components.core.component_tree import ComponentTreeException
 from dagster.components.testing.test_cases import TestTranslation
-from dagster.components.testing.utils import component_defs
+from dagster.components.testing.utils import component_defs, create_defs_folder_sandbox
 
 from connect_dagster.orchestration import KafkaConnectApplyConfig, KafkaConnectWorkspace
-from connect_dagster.orchestration.assets.keys import connector_key, topic_key
+from connect_dagster.orchestration.assets.keys import connector_key, file_key, topic_key
 from connect_dagster.orchestration.components import KafkaConnectConnectorComponent
 from connect_dagster.orchestration.event_iterator import KafkaConnectEvent
 from connect_dagster.plugin.connector_file import DesiredState
@@ -213,3 +213,20 @@ def test_the_pool_of_its_steps() -> None:
         (applied,) = (one for one in defs.assets or () if isinstance(one, dg.AssetsDefinition))
         assert applied.node_def.pools == {"connect"}
         assert defs.resolve_job_def("kafka_connect_ingest_restart").graph.node_defs[0].pools == {"connect"}
+
+
+def test_components_that_write_and_read_one_file_load() -> None:
+    source = {"name": "again", "connector_class": CLASS, "config": {"file": "/tmp/out.txt", "topic": "copies"}}
+    sink = {"name": "snk", "connector_class": "FileStreamSink", "config": {"file": "/tmp/out.txt", "topics": "lines"}}
+    with create_defs_folder_sandbox() as sandbox:
+        for name, connector, input_assets in (("reader", source, False), ("writer", sink, True)):
+            given = attributes(connectors=[connector], input_assets=input_assets)
+            sandbox.scaffold_component(
+                component_cls=KafkaConnectConnectorComponent,
+                defs_path=name,
+                defs_yaml_contents={"type": "connect_dagster.KafkaConnectConnectorComponent", "attributes": given},
+            )
+        with sandbox.build_all_defs() as defs:
+            graph = defs.resolve_asset_graph()
+            assert graph.get(file_key("/tmp/out.txt")).parent_keys == {connector_key("local", "snk")}
+            assert graph.get(file_key("/tmp/out.txt")).child_keys == {connector_key("local", "again")}
