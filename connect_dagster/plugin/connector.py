@@ -7,7 +7,7 @@ come from one thread at a time; nothing is called after ``stop``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from enum import Enum, auto
 from importlib import import_module
@@ -68,6 +68,10 @@ class OffsetReader(Protocol):
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the last committed offset of a source partition; ``None`` when there is none."""
+
+    def offsets(self, partitions: Iterable[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        """Return the last committed offsets of many partitions, in their order; ``None`` for those without one."""
+        return [self.offset(partition) for partition in partitions]
 
 
 class SourceConnectorContext(ConnectorContext, Protocol):

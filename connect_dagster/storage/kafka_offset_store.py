@@ -40,7 +40,7 @@ _COMMITTED = ("isolation.level", READ_COMMITTED)
 
 
 @dataclass(frozen=True, slots=True)
-class SeparateOffsets:
+class SeparateOffsets(SourceOffsets):
     """Offsets of a connector in a separate topic, and in the group's as well (``SourceOffsets``).
 
     Attributes:

@@ -7,7 +7,7 @@ the partition's names is found too, and keeps its bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,6 +23,10 @@ class SourceOffsets(Protocol):
 
     def offset(self, partition: Partition) -> dict[str, Any] | None:
         """Return the offset of a partition, ``None`` without one. Raises DataError when it is not a JSON object."""
+
+    def offsets(self, partitions: Iterable[Partition]) -> list[dict[str, Any] | None]:
+        """Return the offsets of many partitions, in their order. Raises DataError, as :meth:`offset`."""
+        return [self.offset(partition) for partition in partitions]
 
     def all(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return the partitions with their offsets.
@@ -83,7 +87,7 @@ class OffsetStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectorOffsets:
+class ConnectorOffsets(SourceOffsets):
     """The offsets of one connector in a store that it shares with others (``SourceOffsets``)."""
 
     store: OffsetStore

@@ -51,7 +51,7 @@ Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredOffsets:
+class _StoredOffsets(OffsetReader):
     stored: Offsets
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:

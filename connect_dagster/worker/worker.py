@@ -19,7 +19,7 @@ from connect_dagster.isolation.plugins import PluginDescription, Plugins
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.kafka.producer_fencing import fence_producers
 from connect_dagster.kafka.transactional_producer import TransactionalProducer
-from connect_dagster.plugin.connector import Connector, LoadClass, SourceConnector
+from connect_dagster.plugin.connector import Connector, LoadClass, OffsetReader, SourceConnector
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import State, TargetState, TaskId
@@ -72,7 +72,7 @@ class _SourceConnectorContext(_ConnectorContext):
 
 
 @dataclass(frozen=True, slots=True)
-class CommittedOffsets:
+class CommittedOffsets(OffsetReader):
     """Reads the committed offsets of a connector as they are at each call (Java: ``OffsetStorageReaderImpl``).
 
     Attributes:
@@ -85,6 +85,11 @@ class CommittedOffsets:
         """Return the last committed offset of a source partition; ``None`` without one. Raises ConnectError."""
         with closing(self.open()) as stored:
             return stored.offset(partition)
+
+    def offsets(self, partitions: Iterable[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        """Return the last committed offsets of many partitions, which are read once. Raises ConnectError."""
+        with closing(self.open()) as stored:
+            return stored.offsets(partitions)
 
 
 class Worker:

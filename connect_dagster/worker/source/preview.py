@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.isolation.plugin_source import class_path
 from connect_dagster.isolation.plugins import Plugins
-from connect_dagster.plugin.connector import LoadClass, SourceConnector, SourceTask
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, SourceConnector, SourceTask
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.plugin.metrics import Metrics
 from connect_dagster.plugin.samples import Windows
@@ -65,10 +65,10 @@ class SourcePreview:
         self.polled += polled
 
 
-class _NothingStored:
+class _NothingStored(OffsetReader):
     """The offsets of a connector that has none."""
 
-    def offset(self, _: Mapping[str, Any]) -> dict[str, Any] | None:
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return none."""
         return None
 

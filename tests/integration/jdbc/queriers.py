@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from connect_dagster.connectors.jdbc.source.connector import JdbcSourceTask
 from connect_dagster.converters.plain.simple_header_converter import SimpleHeaderConverter
-from connect_dagster.plugin.connector import LoadClass, Properties, TransactionContext, importable_class
+from connect_dagster.plugin.connector import LoadClass, OffsetReader, Properties, TransactionContext, importable_class
 from connect_dagster.plugin.frames import SourceFrame, SourceQuery
 from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.lines import SourceBatch
@@ -20,7 +20,7 @@ from tests.databases import Database
 
 
 @dataclass(slots=True)
-class Offsets:
+class Offsets(OffsetReader):
     """Offsets by partition, as a worker keeps them."""
 
     stored: dict[frozenset[tuple[str, Any]], Mapping[str, Any]] = field(default_factory=dict)

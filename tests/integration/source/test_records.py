@@ -118,6 +118,7 @@ def test_a_connector_and_its_task_learn_what_became_of_records(
     worker.process.wait_until(lambda: worker.offsets(name) != [], "commit", 30)
     worker.process.call("POST", f"/connectors/{name}/restart")
     worker.process.wait_until(lambda: noted("offset")[-1] == {"n": 3}, "read the committed offset", 30)
+    assert noted("offsets")[-1] == [None, {"n": 3}]
     worker.process.call("DELETE", f"/connectors/{name}")
 
 

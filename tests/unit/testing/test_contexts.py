@@ -46,6 +46,13 @@ def test_reported_records() -> None:
         CollectedReports(tolerates=False).report(FAILED, ValueError("too long"))
 
 
+def test_offsets_of_many_partitions_are_in_their_order() -> None:
+    stored = [({"file": "a"}, {"line": 1}), ({"file": "b"}, {"line": 2})]
+    asked = [{"file": name} for name in ("b", "none", "a")]
+    for offsets in (source_context(offsets=stored).offsets, connector_context(stored).offsets):
+        assert offsets.offsets(iter(asked)) == [{"line": 2}, None, {"line": 1}]
+
+
 def test_the_configuration_of_a_source_task_may_change() -> None:
     config = {"password": "first"}
     context: SourceTaskContext = source_context(config=config)

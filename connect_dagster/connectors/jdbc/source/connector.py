@@ -202,7 +202,7 @@ class JdbcSourceTask(SourceTask):
         partitions: list[Partition] = [target.partition]
         if table is not None:
             partitions.append(old_table_partition(table))
-        found = [(partition, self.context.offsets.offset(partition)) for partition in partitions]
+        found = list(zip(partitions, self.context.offsets.offsets(partitions), strict=True))
         for partition, offset in found:
             if offset is not None:
                 log.info("Found offset %s for partition %s", java_maps_text(found), java_map_text(partition))

@@ -77,8 +77,8 @@ class MirrorSourceTask(SourceTask):
         self._remote = {one.topic: policy.format_remote_topic(self._source, one.topic) for one in partitions}
         self._poll_seconds = min(max(0.0, parsed.consumer_poll_timeout_ms / _MILLISECOND), _MOST_POLL_SECONDS)
         settings = parsed.client_settings(REPLICATION_CONSUMER)
-        stored = {one: self.context.offsets.offset(source_partition(self._source, one)) for one in partitions}
-        positions = {one: position(one, offset) for one, offset in stored.items()}
+        stored = self.context.offsets.offsets(source_partition(self._source, one) for one in partitions)
+        positions = {one: position(one, offset) for one, offset in zip(partitions, stored, strict=True)}
         log.info("Starting with %d previously uncommitted partitions.", list(positions.values()).count(None))
         self._reader = PartitionReader(settings, positions, self.context.rate.cap_records(_FIRST_RECORDS))
         ahead = {"max.partition.fetch.bytes": str(_ahead_bytes(len(partitions)))}

@@ -76,6 +76,7 @@ class AcknowledgingConnector(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         note(self.properties["journal"], "offset", self.context.offsets.offset(PLACE))
+        note(self.properties["journal"], "offsets", self.context.offsets.offsets([{"box": "b"}, PLACE]))
         return super().task_configs(max_tasks)
 
 
