@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from connect_dagster.plugin.header_converter import HeaderConverter
     from connect_dagster.plugin.jwt_retriever import BearerToken, JwtRetriever
     from connect_dagster.plugin.lines import SourceBatch, SourceLines
-    from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics
+    from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics, Monitorable
     from connect_dagster.plugin.rate import Rate
     from connect_dagster.plugin.records import Header, RecordMetadata, SinkRecord, SourceRecord, TopicPartition
     from connect_dagster.plugin.rest_extension import ClusterState, RestExtension
@@ -120,6 +120,7 @@ __all__ = [
     "MetricGroup",
     "MetricReading",
     "Metrics",
+    "Monitorable",
     "NotFoundError",
     "OffsetReader",
     "Password",

@@ -1,7 +1,8 @@
-"""Metrics of a connector's task, which the worker shows with its own (Java: ``PluginMetrics``, KIP-877)."""
+"""Metrics of plugins, which the worker shows with its own (Java: ``PluginMetrics``, KIP-877)."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -50,7 +51,7 @@ Read = Callable[[float], Iterable[MetricReading]]
 
 
 class Metrics(Protocol):
-    """The metrics of one task.
+    """The metrics of one plugin.
 
     Example:
         >>> ROWS = MetricGroup("my-metrics", "my_source", ("table",), {"row-total": "Rows read since the task began."})
@@ -68,4 +69,22 @@ class Metrics(Protocol):
         """Return the windows for rates and averages that the worker is configured with."""
 
     def add(self, read: Read) -> None:
-        """Show further readings for as long as those of the task are shown."""
+        """Show further readings for as long as those of the task, or of the connector, are shown."""
+
+
+class Monitorable(ABC):
+    """A transform, predicate, converter or header converter that has metrics (Java: ``Monitorable``).
+
+    The worker puts its own tags before those of the group, which has none of them: ``connector``, ``task``, and
+    ``transformation`` or ``predicate`` with the alias, or ``converter`` with ``key``, ``value`` or ``header``.
+
+    Example:
+        >>> ODD = MetricGroup("plugins", "my_filter", (), {"plan-total": "Plans that were made."})
+        >>> class MyFilter(Transform, Monitorable):
+        ...     def with_plugin_metrics(self, metrics):
+        ...         metrics.add(lambda now: [MetricReading(ODD, (), {"plan-total": self.plans})])
+    """
+
+    @abstractmethod
+    def with_plugin_metrics(self, metrics: Metrics) -> None:
+        """Take the metrics to which the plugin may add some; called once, after its configuration."""

@@ -21,7 +21,7 @@ from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.worker.errors.failures import exception_text
 from connect_dagster.worker.logs.context import set_context
 from connect_dagster.worker.spark import references as java_references
-from connect_dagster.worker.transforms import TransformationChain
+from connect_dagster.worker.transforms import TransformationChain, close_chain
 
 log = logging.getLogger(__name__)
 
@@ -177,8 +177,7 @@ class WorkerTask(ABC):
         finally:
             self._stop_plugin()
             self._release()
-            for stage in self._transforms:
-                stage.close()
+            close_chain(self._transforms)
             java_references.close_idle_callbacks(self.spark)
             java_references.look_soon()
 

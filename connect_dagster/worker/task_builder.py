@@ -19,9 +19,8 @@ from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.groups import remove_members
 from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.connector import Connector, SinkTask, SourceTask
-from connect_dagster.plugin.converter import Converter, Predicate, Transform
+from connect_dagster.plugin.converter import Predicate, Transform
 from connect_dagster.plugin.frames import executors_are_local
-from connect_dagster.plugin.header_converter import HeaderConverter
 from connect_dagster.plugin.rate import Rate
 from connect_dagster.protocol.states import State, TargetState, TaskId
 from connect_dagster.storage.offset_store import OffsetStore
@@ -30,14 +29,13 @@ from connect_dagster.worker.config.rate_limit import rate_of
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.errors.dead_letter_queue import DeadLetterQueue
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.reporter import ErrorReporter
-from connect_dagster.worker.metrics.errors import ErrorMetrics
-from connect_dagster.worker.metrics.tasks import AliasedPlugin, TaskPlugins
+from connect_dagster.worker.metrics.tasks import AliasedPlugin, TaskMetrics, TaskPlugins
 from connect_dagster.worker.metrics.worker_metrics import WorkerMetrics
 from connect_dagster.worker.rate_limiter import RateLimiter
+from connect_dagster.worker.record_plugins import RecordPluginFactory, RecordPlugins
 from connect_dagster.worker.sink.batch_size import MOST_RECORDS
 from connect_dagster.worker.sink.consumer import SinkConsumer
 from connect_dagster.worker.sink.counting_reader import CountingReader
@@ -56,7 +54,6 @@ from connect_dagster.worker.source.topic_creation import TopicCreation, topic_gr
 from connect_dagster.worker.source.transaction_ends import NoEnds, ends_of
 from connect_dagster.worker.spark.session import Session
 from connect_dagster.worker.task_clients import TaskClients
-from connect_dagster.worker.transforms import TransformationChain, TransformFactory
 
 log = logging.getLogger(__name__)
 
@@ -110,8 +107,7 @@ class TaskBuilder:
         self._masked = masked
         self._is_member = is_member
         self._load_class = plugins.load_class
-        self._converters = ConverterFactory(plugins, worker)
-        self._transforms = TransformFactory(plugins)
+        self._plugins = RecordPluginFactory(plugins, worker)
         self._gate = LargeBatchGate()
         self._departures = Departures(remove_members)
 
@@ -172,21 +168,20 @@ class TaskBuilder:
         exactly_once: ExactlyOnceStart | None,
         rate: Rate,
     ) -> WorkerSourceTask:
-        key, value = self._converters.pair(str(id), connector_config)
+        plugins = self._plugins.make(str(id), connector_config)
         settings = self._clients.producer(id, connector_config)
         groups = topic_groups(connector_config, enabled=self._worker.topic_creation_enable)
         admin = self._clients.admin(f"connector-adminclient-{id}", connector_config) if groups else {}
+        metrics = self._metrics.source_task(id, task_plugins(connector, task, plugins))
+        plugins.add_metrics(metrics.of_plugin)
         topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
-        transforms = self._transforms.chain(str(id), connector_config)
-        headers = self._converters.for_headers(str(id), connector_config)
-        metrics = self._metrics.source_task(id, task_plugins(connector, task, key, value, headers, transforms))
-        reporter = self._reporter(id, connector_config, metrics.errors)
+        reporter = self._reporter(id, connector_config, metrics)
         pipeline = SourcePipeline(
-            transforms,
-            key,
-            value,
-            headers,
-            alike=None if transforms else self._converters.classes_and_options(connector_config),
+            plugins.chain,
+            plugins.key,
+            plugins.value,
+            plugins.headers,
+            alike=None if plugins.chain else self._plugins.converters.classes_and_options(connector_config),
         )
         # Executors would send a whole batch at once.
         sends_itself = exactly_once is not None or rate.is_limited or executors_are_local(self._session.spark)
@@ -240,7 +235,7 @@ class TaskBuilder:
                 executors,
                 keep_records=commits_records,
             ),
-            transforms=transforms,
+            transforms=plugins.chain,
             open_clients=clients.open,
             transactional=exactly_once is not None,
             ends=NoEnds() if exactly_once is None else ends_of(connector_config.transaction_boundary),
@@ -275,12 +270,11 @@ class TaskBuilder:
         listeners: TaskListeners,
         rate: Rate,
     ) -> WorkerSinkTask:
-        key, value = self._converters.pair(str(id), connector_config)
+        plugins = self._plugins.make(str(id), connector_config)
         consumer = self._clients.consumer(id, connector_config)
-        transforms = self._transforms.chain(str(id), connector_config)
-        headers = self._converters.for_headers(str(id), connector_config)
-        metrics = self._metrics.sink_task(id, task_plugins(connector, task, key, value, headers, transforms))
-        reporter = self._reporter(id, connector_config, metrics.errors)
+        metrics = self._metrics.sink_task(id, task_plugins(connector, task, plugins))
+        plugins.add_metrics(metrics.of_plugin)
+        reporter = self._reporter(id, connector_config, metrics)
         settings = SinkSettings(
             most_records=int(consumer.get("max.poll.records") or MOST_RECORDS),
             flush_interval=self._worker.offset_flush_interval_ms / 1000,
@@ -288,12 +282,12 @@ class TaskBuilder:
             most_bytes=self._session.batch_bytes,
         )
         pipeline = SinkPipeline(
-            key,
-            value,
-            headers,
+            plugins.key,
+            plugins.value,
+            plugins.headers,
             tolerate=reporter.policy.tolerate,
-            headers=task.needs_headers or bool(transforms),
-            transforms=transforms,
+            headers=task.needs_headers or bool(plugins.chain),
+            transforms=plugins.chain,
             reported=reporter.policy.reports,
         )
         topics, pattern = connector_config.topics, connector_config.topics_regex or None
@@ -308,7 +302,7 @@ class TaskBuilder:
             configs=configs,
             settings=settings,
             planner=SinkPlanner(self._session.spark, pipeline, ReadBound(settings.most_bytes), reader),
-            transforms=transforms,
+            transforms=plugins.chain,
             open_consumer=lambda listener: SinkConsumer(
                 consumer,
                 topics,
@@ -327,7 +321,7 @@ class TaskBuilder:
         )
 
     def _reporter(
-        self, id: TaskId, config: SinkConnectorConfig | SourceConnectorConfig, metrics: ErrorMetrics
+        self, id: TaskId, config: SinkConnectorConfig | SourceConnectorConfig, metrics: TaskMetrics
     ) -> ErrorReporter:
         """Return the error reporter of a task (Java: ``sinkTaskReporters``, ``sourceTaskReporters``).
 
@@ -337,31 +331,26 @@ class TaskBuilder:
         policy = ErrorPolicy.of(config)
         settings = policy.dead_letters
         if settings is None:
-            return ErrorReporter(id, policy, metrics)
+            return ErrorReporter(id, policy, metrics.errors)
         producer = self._clients.dead_letter_producer(id, config)
         admin = self._clients.admin(f"connector-dlq-adminclient-{id}", config)
         return ErrorReporter(
-            id, policy, metrics, lambda: DeadLetterQueue(id, settings, producer, admin, metrics, self._masked)
+            id,
+            policy,
+            metrics.errors,
+            lambda: DeadLetterQueue(id, settings, producer, admin, metrics.errors, self._masked),
         )
 
 
 def task_plugins(
-    connector: PluginDescription[Connector],
-    task: SourceTask | SinkTask,
-    key: Converter,
-    value: Converter,
-    headers: HeaderConverter,
-    chain: TransformationChain,
+    connector: PluginDescription[Connector], task: SourceTask | SinkTask, plugins: RecordPlugins
 ) -> TaskPlugins:
     """Name the plugins of a task, as its metrics show them (Java: ``TaskPluginsMetadata``).
 
     Args:
         connector: the connector's plugin.
         task: the plugin's task.
-        key: converter of keys.
-        value: converter of values.
-        headers: converter of headers.
-        chain: the transforms, in the order of their aliases.
+        plugins: those that its records pass through.
     """
     texts = {
         "connector-class": connector.class_name,
@@ -369,18 +358,17 @@ def task_plugins(
         "connector-version": connector.version,
         "task-class": connector.plugin.java_task_class or class_path(type(task)),
         "task-version": connector.version,
-        "key-converter-class": class_name(type(key)),
-        "key-converter-version": key.version,
-        "value-converter-class": class_name(type(value)),
-        "value-converter-version": value.version,
-        "header-converter-class": class_name(type(headers)),
-        "header-converter-version": headers.version,
+        "key-converter-class": class_name(type(plugins.key)),
+        "key-converter-version": plugins.key.version,
+        "value-converter-class": class_name(type(plugins.value)),
+        "value-converter-version": plugins.value.version,
+        "header-converter-class": class_name(type(plugins.headers)),
+        "header-converter-version": plugins.headers.version,
     }
-    predicates = {one.predicate_alias: one.predicate for one in chain if one.predicate is not None}
     return TaskPlugins(
         texts,
-        tuple(_aliased(one.alias, one.transform) for one in chain),
-        tuple(_aliased(alias, predicate) for alias, predicate in predicates.items()),
+        tuple(_aliased(one.alias, one.transform) for one in plugins.chain),
+        tuple(_aliased(alias, predicate) for alias, predicate in plugins.predicates.items()),
     )
 
 

@@ -77,12 +77,6 @@ class TransformationStage:
         holds = self.predicate.test(frame)
         return ~holds if self.negate else holds
 
-    def close(self) -> None:
-        """Close the transform and its predicate; what they raise is logged (Java: ``Utils.closeQuietly``)."""
-        _close_quietly(self.transform, "transformation")
-        if self.predicate is not None:
-            _close_quietly(self.predicate, "predicate")
-
 
 TransformationChain = Sequence[TransformationStage]
 """Stages in the order in which they are applied."""
@@ -117,19 +111,22 @@ class TransformFactory:
             ConnectError: a class cannot be loaded.
             ConfigError: a type is missing, an option is wrong, or a predicate is not defined.
         """
-        chain = tuple(self._stage(alias, config) for alias in config.transforms)
+        predicates: dict[str, Predicate] = {}
+        chain = tuple(self._stage(alias, config, predicates) for alias in config.transforms)
         if chain:
             names = ", ".join(class_name(type(one.transform)) for one in chain)
             log.info("Initializing: transformation chain {%s} for task %s", names, task)
         return chain
 
-    def _stage(self, alias: str, config: ConnectorConfig) -> TransformationStage:
+    def _stage(self, alias: str, config: ConnectorConfig, predicates: dict[str, Predicate]) -> TransformationStage:
         options = config.with_prefix(f"transforms.{alias}.")
         predicate = options.pop(_PREDICATE, None)
         negate = parse_value(f"transforms.{alias}.{_NEGATE}", options.pop(_NEGATE, "false"), Type.BOOLEAN)
         version = options.pop(_VERSION, None)
         type_ = _type_of(f"transforms.{alias}.", options)
-        restricted = None if predicate is None else self._predicate(predicate, config)
+        if predicate is not None and predicate not in predicates:
+            predicates[predicate] = self._predicate(predicate, config)
+        restricted = None if predicate is None else predicates[predicate]
         transform = self._plugins.transformation(type_, version).plugin()
         transform.configure(options)
         return TransformationStage(alias, transform, restricted, negate, predicate or "")
@@ -151,6 +148,16 @@ def apply_chain(
         acting = Acting(TRANSFORMATION, class_name(type(stage.transform)))
         frames = [changed for one in frames for changed in apply_stage(stage, in_worker(one, acting=acting))]
     return frames
+
+
+def close_chain(chain: TransformationChain) -> None:
+    """Close transforms and their predicates, each once; what they raise is logged (Java: ``Utils.closeQuietly``)."""
+    closed: list[Predicate] = []
+    for stage in chain:
+        _close_quietly(stage.transform, "transformation")
+        if stage.predicate is not None and not any(stage.predicate is one for one in closed):
+            closed.append(stage.predicate)
+            _close_quietly(stage.predicate, "predicate")
 
 
 def _close_quietly(plugin: Transform | Predicate, name: str) -> None:

@@ -26,7 +26,13 @@ from connect_dagster.plugin.frame_columns import FAILURE
 from connect_dagster.plugin.frames import SourceFrame
 from connect_dagster.rest.app import create_app
 from connect_dagster.testing import fixtures
-from connect_dagster.testing.contexts import CollectedEnds, CollectedReports, sink_batch, source_context
+from connect_dagster.testing.contexts import (
+    CollectedEnds,
+    CollectedMetrics,
+    CollectedReports,
+    sink_batch,
+    source_context,
+)
 from tests.conftest import Broker
 from tests.guides import replaced
 from tests.shipped_project import wait_until
@@ -43,7 +49,7 @@ def blocks(language: str) -> list[str]:
 
 
 FIVE, LIST = (block.splitlines() for block in blocks("bash"))
-TICK, CLOCK, RANGE, ORDERS, COUNT, CHANGE, HOURS, TESTS = blocks("python")
+TICK, CLOCK, RANGE, ORDERS, COUNT, CHANGE, COUNTED, HOURS, TESTS = blocks("python")
 TOPIC = "click-counts"
 
 
@@ -154,6 +160,14 @@ def test_the_transform_and_the_predicate(spark: SparkSession) -> None:
     assert [row[0] for row in df.select(names["IsBig"]().test(frame)).collect()] == [False, False, False, True]
 
 
+def test_the_transform_with_metrics(spark: SparkSession) -> None:
+    transform, metrics = defined(f"{CHANGE}\n{COUNTED}")["CountedToNumber"](), CollectedMetrics()
+    transform.configure({})
+    transform.with_plugin_metrics(metrics)
+    transform.apply(SourceFrame(spark.createDataFrame([("7",)], "value string"), {}, {}, topic="t"))
+    assert [reading.values for reading in metrics.readings(0)] == [{"plan-total": 1}]
+
+
 def test_its_classes_are_plugins_that_are_found(tmp_path: Path) -> None:
     for number, code in enumerate((TICK, COUNT, CHANGE, ORDERS)):
         (tmp_path / f"block{number}.py").write_text(code)
@@ -175,7 +189,7 @@ def test_the_rest_of_it(tmp_path: Path) -> None:
     config = load_properties(str(tmp_path / "orders.properties"))
     parsed = Plugins().connector(config["connector.class"]).plugin.config_def.parse(config)
     assert parsed.originals["options.path"] == "/data/orders"
-    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 12
+    assert len(re.findall(r"^```\w", TEXT, re.MULTILINE)) == 13
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):
         assert (GUIDE.parent / target).exists(), target
 

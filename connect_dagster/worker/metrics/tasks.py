@@ -10,8 +10,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.plugin.metrics import MetricReading, Read, Value
 from connect_dagster.plugin.records import TopicPartition
@@ -23,6 +24,7 @@ from connect_dagster.worker.metrics.groups import PREDICATE, SINK_TASK, SOURCE_T
 log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
+_NO_TAGS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,16 @@ class PluginMetrics:
     Args:
         owner: names it in the log.
         windows: how much of the past counts.
+        tags: put before those of its groups.
 
     Attributes:
         windows: how much of the past counts.
     """
 
-    def __init__(self, owner: str, windows: Windows) -> None:
+    def __init__(self, owner: str, windows: Windows, tags: Mapping[str, str] = _NO_TAGS) -> None:
         self.windows = windows
         self._owner = owner
+        self._tags = tags
         self._added: list[Read] = []
 
     def add(self, read: Read) -> None:
@@ -73,9 +77,18 @@ class PluginMetrics:
         """Yield the readings; log those that cannot be read."""
         for read in self._added:
             try:
-                yield from read(now)
+                yield from [self._tagged(reading) for reading in read(now)]
             except Exception:
                 log.warning("Metrics that the plugin of %s has added cannot be read", self._owner, exc_info=True)
+
+    def _tagged(self, reading: MetricReading) -> MetricReading:
+        if not self._tags:
+            return reading
+        group = reading.group
+        if taken := self._tags.keys() & set(group.tags):
+            raise ConnectError(f"Cannot use {min(taken)} as a tag name of {group.type}: the worker sets it")
+        whole = replace(group, tags=(*self._tags, *group.tags))
+        return replace(reading, group=whole, tags=(*self._tags.values(), *reading.tags))
 
 
 class TaskMetrics:
@@ -102,7 +115,7 @@ class TaskMetrics:
         self.errors = ErrorMetrics(id)
         self.clients = StatisticsCollector(round(windows.seconds * 1000))
         self._plugins = plugins
-        self._of_plugin = PluginMetrics(f"task {id}", windows)
+        self._added = [PluginMetrics(f"task {id}", windows)]
         self._clock = clock
         self._lock = threading.Lock()
         self._moved = clock()
@@ -119,7 +132,13 @@ class TaskMetrics:
 
     def add(self, read: Read) -> None:
         """Show further readings with those of the task."""
-        self._of_plugin.add(read)
+        self._added[0].add(read)
+
+    def of_plugin(self, tag: str, value: str) -> PluginMetrics:
+        """Return the metrics of a plugin of the task, which have a tag for it after those of the task."""
+        tags = {"connector": self.id.connector, "task": str(self.id.task), tag: value}
+        self._added.append(PluginMetrics(f"task {self.id}, {tag} {value},", self.windows, tags))
+        return self._added[-1]
 
     def changed(self, state: State) -> None:
         """Record a state of the task."""
@@ -150,7 +169,8 @@ class TaskMetrics:
             )
             for one in plugins
         ]
-        return [MetricReading(TASK, place, own), *special, self.errors.read(), *chain, *self._of_plugin.read(now)]
+        added = [reading for one in self._added for reading in one.read(now)]
+        return [MetricReading(TASK, place, own), *special, self.errors.read(), *chain, *added]
 
     def _common(self, now: float) -> dict[str, Value]:
         return {

@@ -12,21 +12,22 @@ from connect_dagster.isolation.plugins import Plugins
 from connect_dagster.kafka.clients import range_options
 from connect_dagster.kafka.fetched_records import FetchedRecords
 from connect_dagster.plugin.records import SinkRecord
+from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.bytes_bound import ReadBound
 from connect_dagster.worker.config.sink import SinkConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.errors.failures import FailedRecord, is_spark_failure
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.retry import Retries
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.errors import ErrorMetrics
+from connect_dagster.worker.metrics.tasks import PluginMetrics
+from connect_dagster.worker.record_plugins import RecordPluginFactory
 from connect_dagster.worker.sink.counting_reader import CountingReader
 from connect_dagster.worker.sink.pipeline import SinkPipeline
 from connect_dagster.worker.sink.plans import BatchPlans, SinkPlanner
 from connect_dagster.worker.sink.stream import MicroBatch
-from connect_dagster.worker.transforms import TransformFactory
 
 _MOST_BYTES = 32 << 20
 
@@ -75,16 +76,14 @@ def preview_sink(
     """
     config = SinkConnectorConfig.parse(connector)
     id = TaskId(config.name, 0)
-    converters = ConverterFactory(plugins, worker)
-    key, value = converters.pair(str(id), config)
-    chain = TransformFactory(plugins).chain(str(id), config)
+    record_plugins = RecordPluginFactory(plugins, worker).make(str(id), config)
     pipeline = SinkPipeline(
-        key,
-        value,
-        converters.for_headers(str(id), config),
+        record_plugins.key,
+        record_plugins.value,
+        record_plugins.headers,
         tolerate=True,
         headers=True,
-        transforms=chain,
+        transforms=record_plugins.chain,
         reported=True,
     )
     # Nobody waits for a retry here.
@@ -92,12 +91,13 @@ def preview_sink(
     reader = CountingReader(spark, range_options({}, headers=True))
     planner = SinkPlanner(spark, pipeline, ReadBound(_MOST_BYTES), reader, tolerance)
     try:
+        metrics = PluginMetrics(str(id), Windows())
+        record_plugins.add_metrics(lambda *_: metrics)
         batch = MicroBatch.of_fetched(FetchedRecords.of(messages, headers=True), spark)
         return _preview(planner.plans(batch), [_coordinates(message) for message in messages])
     finally:
         planner.close()
-        for stage in chain:
-            stage.close()
+        record_plugins.close()
 
 
 def _preview(plans: BatchPlans, read: Sequence[Coordinates]) -> SinkPreview:

@@ -20,18 +20,17 @@ from connect_dagster.plugin.samples import Windows
 from connect_dagster.protocol.states import TaskId
 from connect_dagster.worker.config.source import SourceConnectorConfig
 from connect_dagster.worker.config.worker import WorkerConfig
-from connect_dagster.worker.converters import ConverterFactory
 from connect_dagster.worker.errors.failures import FailedRecord, exception_text
 from connect_dagster.worker.errors.policy import ErrorPolicy
 from connect_dagster.worker.errors.retry import Retries
 from connect_dagster.worker.errors.tolerance import ToleranceOperator
 from connect_dagster.worker.metrics.errors import ErrorMetrics
 from connect_dagster.worker.metrics.tasks import PluginMetrics
+from connect_dagster.worker.record_plugins import RecordPluginFactory
 from connect_dagster.worker.source.batches import Encoded, SourceBatches
 from connect_dagster.worker.source.pipeline import SourcePipeline
 from connect_dagster.worker.source.task import SourceContext
 from connect_dagster.worker.source.transaction_ends import RequestedEnds, ends_of
-from connect_dagster.worker.transforms import TransformFactory
 
 _IDLE_SECONDS = 0.1
 _WRITERS = ("connect_dagster.connectors.mirror.", "connect_dagster.connectors.mysql.")
@@ -111,16 +110,15 @@ def preview_source(
     """
     config = SourceConnectorConfig.parse(connector)
     id = TaskId(config.name, 0)
-    converters = ConverterFactory(plugins, worker)
-    key, value = converters.pair(str(id), config)
-    chain = TransformFactory(plugins).chain(str(id), config)
-    pipeline = SourcePipeline(chain, key, value, converters.for_headers(str(id), config))
+    record_plugins = RecordPluginFactory(plugins, worker).make(str(id), config)
+    pipeline = SourcePipeline(record_plugins.chain, record_plugins.key, record_plugins.value, record_plugins.headers)
     # Nobody waits for a retry here.
     policy = ErrorPolicy(tolerate=True, log=True)
     tolerance = ToleranceOperator(Retries(policy, ErrorMetrics(id), lambda _: False))
     batches = SourceBatches(spark, pipeline, policy).under(tolerance)
     metrics = PluginMetrics(str(id), Windows())
     try:
+        record_plugins.add_metrics(lambda *_: metrics)
         with _task(plugins, config, metrics) as (task, task_config):
             ends = ends_of(config.transaction_boundary)
             task.context = SourceContext(
@@ -140,8 +138,7 @@ def preview_source(
                 task.stop()
     finally:
         batches.close()
-        for stage in chain:
-            stage.close()
+        record_plugins.close()
 
 
 @contextmanager

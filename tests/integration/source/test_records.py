@@ -114,6 +114,8 @@ def test_a_connector_and_its_task_learn_what_became_of_records(
     shown = metrics_of(worker)
     assert 'acknowledging_call_total{part="connector"} 1.0' in shown
     assert any(line.startswith('acknowledging_call_total{part="task"}') for line in shown)
+    plans = f'without_plan_total{{connector="{name}",task="0",text="secret",transformation="drop"}}'
+    assert any(line.startswith(plans) for line in shown) is transformed
 
     worker.process.wait_until(lambda: worker.offsets(name) != [], "commit", 30)
     worker.process.call("POST", f"/connectors/{name}/restart")

@@ -139,6 +139,30 @@ def test_records_that_a_transform_leaves_out_are_no_errors(worker: WorkerMetrics
     assert read("connector_task_key_converter_class", **one, key_converter_class="x.Json") == 1
 
 
+def test_metrics_of_a_plugin_have_the_tags_of_the_worker_first(
+    worker: WorkerMetrics, read: Callable[..., float], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Java: ``ConnectMetrics.wrap``, and the refusal of ``PluginMetricsImpl.metricName``."""
+    task = worker.source_task(TASK, NO_PLUGINS)
+
+    def add(tag: str, value: str, *own: str) -> None:
+        group = MetricGroup("plugins", "kafka_connect_x", own, {"row-total": "Rows."})
+        task.of_plugin(tag, value).add(lambda now: [MetricReading(group, own, {"row-total": 3})])
+
+    for tag, value in (("transformation", "a"), ("predicate", "b"), ("converter", "header")):
+        add(tag, value)
+        add(tag, value, "table")
+    place = {"connector": "c", "task": "0"}
+    assert read("x_row_total", **place, transformation="a") == 3
+    assert read("x_row_total", **place, transformation="a", table="table") == 3
+    assert read("x_row_total", **place, predicate="b") == 3
+    assert read("x_row_total", **place, converter="header") == 3
+    add("converter", "key", "task")
+    assert read("x_row_total", **place, predicate="b") == 3
+    assert "plugin of task c-0, converter key, has added cannot be read" in caplog.text
+    assert "Cannot use task as a tag name of plugins: the worker sets it" in caplog.text
+
+
 def test_what_plugins_add_is_shown_while_they_are(worker: WorkerMetrics, read: Callable[..., float]) -> None:
     group = MetricGroup("x", "kafka_connect_x", ("of",), {"row-total": "Rows."})
 

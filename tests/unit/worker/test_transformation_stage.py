@@ -2,6 +2,7 @@
 
 import pytest
 
+from connect_dagster.worker.transforms import close_chain
 from tests.unit.worker.local_worker import closing_stage
 from tests.unit.worker.sink.local_sink import LocalSink, put_values, raises
 from tests.unit.worker.source.local_source import LocalSource, frame
@@ -35,6 +36,6 @@ def test_the_failure_of_a_sink_task_closes_its_transforms() -> None:
 
 def test_the_predicate_is_closed_when_its_transform_cannot_be(caplog: pytest.LogCaptureFixture) -> None:
     closed: list[str] = []
-    closing_stage(closed, ValueError("the connection is lost")).close()
+    close_chain([closing_stage(closed, ValueError("the connection is lost"))])
     assert closed == ["transform", "predicate"]
     assert "Failed to close transformation with type" in caplog.text

@@ -7,7 +7,10 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's own convention)
 from connect_dagster.plugin.config import ConfigDef, Importance, config_key
 from connect_dagster.plugin.converter import Transform
 from connect_dagster.plugin.frames import Frame
+from connect_dagster.plugin.metrics import MetricGroup, MetricReading, Metrics, Monitorable
 from connect_dagster.plugin.schema import STRING_SCHEMA
+
+PLANS = MetricGroup("plugins", "without", ("text",), {"plan-total": "Plans that were made."})
 
 
 class EditConfig(ConfigDef):
@@ -32,10 +35,16 @@ class Append(Edit):
         return frame.with_column("value", F.concat(frame.column("value"), F.lit(self.text)))
 
 
-class Without(Edit):
-    """Leaves out values that hold a text."""
+class Without(Edit, Monitorable):
+    """Leaves out values that hold a text, and counts its plans."""
+
+    plans = 0
+
+    def with_plugin_metrics(self, metrics: Metrics) -> None:
+        metrics.add(lambda now: [MetricReading(PLANS, (self.text,), {"plan-total": self.plans})])
 
     def apply(self, frame: Frame) -> Frame:
+        self.plans += 1
         return frame.where(~frame.column("value").contains(self.text))
 
 
