@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
+from connect_dagster.plugin.samples import Windows
+
 Document = Mapping[str, Any]
 
 _DAY_MS = 86_400_000
@@ -24,10 +26,17 @@ class ClientStatistics:
     Attributes:
         before: those before; ``None`` when there are none.
         now: the newest.
+        of_admin: whether an admin client has them, which librdkafka calls a producer.
     """
 
     before: Document | None
     now: Document
+    of_admin: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the client: ``producer``, ``consumer`` or ``admin``."""
+        return "admin" if self.of_admin else str(self.now["type"])
 
     @property
     def client_id(self) -> str:
@@ -44,10 +53,15 @@ class ClientStatistics:
 
 
 class StatisticsListener:
-    """Keeps the last statistics of one client."""
+    """Keeps the last statistics of one client.
 
-    def __init__(self) -> None:
+    Args:
+        of_admin: whether it is an admin client.
+    """
+
+    def __init__(self, *, of_admin: bool = False) -> None:
         self._texts: tuple[str | None, str | None] = (None, None)
+        self._of_admin = of_admin
 
     def take(self, text: str) -> None:
         """Keep statistics; called while the client is polled."""
@@ -56,9 +70,9 @@ class StatisticsListener:
     def read(self) -> ClientStatistics | None:
         """Return them; ``None`` while there are none. For any thread."""
         before, now = self._texts
-        return (
-            None if now is None else ClientStatistics(None if before is None else json.loads(before), json.loads(now))
-        )
+        if now is None:
+            return None
+        return ClientStatistics(None if before is None else json.loads(before), json.loads(now), self._of_admin)
 
 
 class StatisticsCollector:
@@ -73,16 +87,21 @@ class StatisticsCollector:
         self._lock = threading.Lock()
         self._listeners: WeakSet[StatisticsListener] = WeakSet()
 
-    def listener(self) -> StatisticsListener:
+    @classmethod
+    def of_windows(cls, windows: Windows) -> StatisticsCollector:
+        """Return a collector whose interval is one of the windows."""
+        return cls(round(windows.seconds * 1000))
+
+    def listener(self, *, of_admin: bool = False) -> StatisticsListener:
         """Return the listener of a further client, whose callback alone keeps it."""
-        made = StatisticsListener()
+        made = StatisticsListener(of_admin=of_admin)
         with self._lock:
             self._listeners.add(made)
         return made
 
-    def callback(self) -> dict[str, object]:
+    def callback(self, *, of_admin: bool = False) -> dict[str, object]:
         """Return the settings of a further client of confluent-kafka."""
-        return {**self.settings, "stats_cb": self.listener().take}
+        return {**self.settings, "stats_cb": self.listener(of_admin=of_admin).take}
 
     def read(self) -> list[ClientStatistics]:
         """Return the statistics of all open clients that have some."""

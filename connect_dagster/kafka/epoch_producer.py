@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException
 
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.column_producer import LazyColumnProducer
 from connect_dagster.kafka.settings.java_settings import Settings
 
@@ -34,6 +35,7 @@ class EpochProducer:
         settings: producer settings, in Java's names.
         on_failed: called for each record that was not delivered.
         extra: librdkafka's own settings, which go before.
+        statistics: of the producer; ``None`` where nobody asks for them.
     """
 
     def __init__(
@@ -41,9 +43,10 @@ class EpochProducer:
         settings: Settings,
         on_failed: Callable[[Record, KafkaError], None],
         extra: Mapping[str, object] = _NO_EXTRA,
+        statistics: StatisticsCollector | None = None,
     ) -> None:
         self._on_failed = on_failed
-        self._columns = LazyColumnProducer(settings, extra, self._failed, lambda _: None)
+        self._columns = LazyColumnProducer(settings, extra, self._failed, lambda _: None, statistics=statistics)
         self._sent: list[Record] = []
 
     def possible(self) -> bool:
@@ -74,6 +77,11 @@ class EpochProducer:
         self._sent.append(record)
         for _, _, error in producer.produce(table, topic, lambda: False, len(self._sent) - 1):
             raise KafkaException(error)
+
+    def serve(self) -> None:
+        """Call what waits to be called back."""
+        if (producer := self._columns.opened) is not None:
+            producer.serve()
 
     def flush(self, seconds: float) -> bool:
         """Wait for the deliveries of all records; return whether none is left."""

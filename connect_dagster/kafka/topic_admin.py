@@ -23,6 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
 
 from connect_dagster.errors import ConnectError, RetriableError, java_text
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.rights import text_with_right
 from connect_dagster.kafka.settings.java_settings import Settings
 
@@ -79,9 +80,11 @@ class TopicAdmin:
 
     Args:
         settings: settings of an admin client, in Java's names.
+        statistics: of the client; ``None`` where nobody asks for them.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, statistics: StatisticsCollector | None = None) -> None:
+        self._statistics = statistics
         self._servers = settings.get("bootstrap.servers", "<unknown>")
         self._seconds = int(settings.get("default.api.timeout.ms", _API_MILLISECONDS)) / 1000
         self._client_id = settings.get("client.id", "")
@@ -93,7 +96,12 @@ class TopicAdmin:
 
     def _open_client(self) -> AdminClient:
         self._refusal = None
-        return clients.admin(self._settings, {"error_cb": self._refused})
+        statistics = {} if self._statistics is None else self._statistics.callback(of_admin=True)
+        return clients.admin(self._settings, {"error_cb": self._refused, **statistics})
+
+    def serve(self) -> None:
+        """Take the client's statistics, which wait for it; to be called from time to time."""
+        self._served()
 
     def _served(self) -> AdminClient:
         """Return the client, after its callbacks: its errors wait for them."""

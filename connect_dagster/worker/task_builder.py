@@ -174,7 +174,7 @@ class TaskBuilder:
         admin = self._clients.admin(f"connector-adminclient-{id}", connector_config) if groups else {}
         metrics = self._metrics.source_task(id, task_plugins(connector, task, plugins))
         plugins.add_metrics(metrics.of_plugin)
-        topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin)) if groups else None
+        topics = partial(TopicCreation, groups, lambda: TopicAdmin(admin, metrics.clients)) if groups else None
         reporter = self._reporter(id, connector_config, metrics)
         pipeline = SourcePipeline(
             plugins.chain,
@@ -198,6 +198,7 @@ class TaskBuilder:
             may_send=self._is_member,
             cancel=executors.cancel if executors is not None else lambda: None,
             limiter=RateLimiter(rate, metrics.throttled),
+            serve_reports=reporter.serve,
         )
         clients = (
             AtLeastOnceClients(
@@ -338,7 +339,7 @@ class TaskBuilder:
             id,
             policy,
             metrics.errors,
-            lambda: DeadLetterQueue(id, settings, producer, admin, metrics.errors, self._masked),
+            lambda: DeadLetterQueue(id, settings, producer, admin, metrics.errors, self._masked, metrics.clients),
         )
 
 

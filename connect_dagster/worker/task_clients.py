@@ -9,6 +9,7 @@ import threading
 from weakref import WeakValueDictionary
 
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.override_policy import ClientPolicy
 from connect_dagster.kafka.settings.java_settings import Settings
 from connect_dagster.kafka.topic_admin import TopicAdmin
@@ -23,9 +24,13 @@ class TaskClients:
     Args:
         config: the worker's configuration.
         policy: what connectors may override.
+        statistics: of clients that tasks share; ``None`` where nobody asks for them.
     """
 
-    def __init__(self, config: WorkerConfig, policy: ClientPolicy) -> None:
+    def __init__(
+        self, config: WorkerConfig, policy: ClientPolicy, statistics: StatisticsCollector | None = None
+    ) -> None:
+        self._statistics = statistics
         self._config = config
         self._policy = policy
         self._topic_admins: WeakValueDictionary[frozenset[tuple[str, str]], TopicAdmin] = WeakValueDictionary()
@@ -69,7 +74,9 @@ class TaskClients:
         settings = clients.admin_settings_of(consumer)
         with self._opening:
             key = frozenset(settings.items())
-            admin = self._topic_admins.get(key) or TopicAdmin({**settings, "client.id": "connector-adminclient-topics"})
+            admin = self._topic_admins.get(key) or TopicAdmin(
+                {**settings, "client.id": "connector-adminclient-topics"}, self._statistics
+            )
             self._topic_admins[key] = admin
             return admin
 

@@ -125,7 +125,7 @@ class Worker:
         self._watch = ReloadWatch(self._transformer, config.config_reload_interval_ms / 1000)
         policy = ClientPolicy.of(config.originals)
         policy.announce()
-        self._clients = TaskClients(config, policy)
+        self._clients = TaskClients(config, policy, self.metrics.clients)
         self._builder = TaskBuilder(
             config, plugins, session, offsets, self.metrics, self._clients, self.masked, is_member
         )

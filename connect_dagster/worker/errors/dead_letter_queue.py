@@ -13,6 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.kafka.delivery_errors import GIVEN_UP, Fault, fault_of
 from connect_dagster.kafka.epoch_producer import EpochProducer, Record
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -55,6 +56,7 @@ class DeadLetterQueue:
         admin: settings of the client that creates the topic, in Java's names.
         metrics: counts the records.
         masked: returns the text of an error without secrets.
+        statistics: of the producer; ``None`` where nobody asks for them.
 
     Raises:
         ConnectError: the topic does not exist and cannot be created.
@@ -68,17 +70,19 @@ class DeadLetterQueue:
         admin: Settings,
         metrics: ErrorMetrics,
         masked: Callable[[str], str] = str,
+        statistics: StatisticsCollector | None = None,
     ) -> None:
         self._id = id
         self._settings = settings
         self._metrics = metrics
         self._masked = masked
         self._undelivered: deque[tuple[Record, KafkaError]] = deque()
-        self._epochs = EpochProducer(producer, self._epoch_failed)
+        self._epochs = EpochProducer(producer, self._epoch_failed, statistics=statistics)
         self._warned_at = -_WARNING_SECONDS
         _ensure_topic(settings, admin)
+        callbacks = {} if statistics is None else statistics.callback()
         self._producer: Producer = clients.producer(
-            producer, {"delivery.report.only.error": True, "on_delivery": self._delivered}
+            producer, {"delivery.report.only.error": True, "on_delivery": self._delivered, **callbacks}
         )
 
     def write(self, record: FailedRecord) -> None:
@@ -91,6 +95,11 @@ class DeadLetterQueue:
         if raw.timestamp is not None:
             options["timestamp"] = raw.timestamp
         self._produce({"topic": self._settings.topic, "value": raw.value, "key": raw.key, **options})
+
+    def serve(self) -> None:
+        """Take statistics and the brokers' responses, which wait for it; to be called from time to time."""
+        self._producer.poll(0)
+        self._epochs.serve()
 
     def flush(self, while_running: Callable[[], bool]) -> bool:
         """Wait until the brokers acknowledged or refused every record; returns ``False`` when the wait was given up.

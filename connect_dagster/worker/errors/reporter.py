@@ -23,6 +23,9 @@ class Queue(Protocol):
     def write(self, record: FailedRecord) -> None:
         """Send one record."""
 
+    def serve(self) -> None:
+        """Do what is due without a record."""
+
     def flush(self, while_running: Callable[[], bool]) -> bool:
         """Wait until every record is acknowledged or refused."""
 
@@ -99,6 +102,11 @@ class ErrorReporter:
                 self._log(record)
             if self._queue is not None:
                 self._queue.write(record)
+
+    def serve(self) -> None:
+        """Have the dead letter queue do what is due without a record; on the thread that reports."""
+        if self._queue is not None:
+            self._queue.serve()
 
     def flush(self, while_running: Callable[[], bool]) -> bool:
         """Wait until the dead letter queue has every reported record.

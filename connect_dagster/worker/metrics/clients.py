@@ -1,8 +1,8 @@
 """Metrics of the Kafka clients of tasks, as far as librdkafka has them.
 
-Java: ``SenderMetricsRegistry``, ``BufferPool``, ``FetchMetricsRegistry``, ``ConsumerCoordinatorMetrics`` and
-``Selector``. Averages and extremes are those of the last interval of statistics, rates those between the last two.
-Clients with the same name count as one: a source task has a second producer for large batches.
+Java: ``SenderMetricsRegistry``, ``BufferPool``, ``FetchMetricsRegistry``, ``ConsumerCoordinatorMetrics``,
+``KafkaAdminClient`` and ``Selector``. Averages and extremes are those of the last interval of statistics, rates those
+between the last two. Clients with the same name count as one: a source task has a second producer for large batches.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ _NETWORK = {
     "response-total": _Attribute("Responses received.", _total("rx")),
 }
 
+_WAITS = ("request-latency-avg", "request-latency-max", "requests-in-flight")
+
 _PRODUCER = {
     **_NETWORK,
     "record-send-rate": _Attribute("Records sent a second.", _rate("txmsgs")),
@@ -121,6 +123,8 @@ _PRODUCER = {
         lambda clients: sum(client.now["msg_size_max"] - client.now["msg_size"] for client in clients),
     ),
 }
+
+_ADMIN = {**_NETWORK, **{name: _PRODUCER[name] for name in _WAITS}}
 
 _COORDINATOR = {
     "assigned-partitions": _Attribute(
@@ -160,11 +164,13 @@ PRODUCER_TOPIC = MetricGroup(
 CONSUMER = _group("consumer-metrics", "kafka_consumer", _NETWORK)
 CONSUMER_COORDINATOR = _group("consumer-coordinator-metrics", "kafka_consumer_coordinator", _COORDINATOR)
 CONSUMER_FETCHES = _group("consumer-fetch-manager-metrics", "kafka_consumer_fetch_manager", _FETCHES)
-CLIENT_GROUPS = (PRODUCER, PRODUCER_TOPIC, CONSUMER, CONSUMER_COORDINATOR, CONSUMER_FETCHES)
+ADMIN = _group("admin-client-metrics", "kafka_admin_client", _ADMIN)
+CLIENT_GROUPS = (PRODUCER, PRODUCER_TOPIC, CONSUMER, CONSUMER_COORDINATOR, CONSUMER_FETCHES, ADMIN)
 
 _ATTRIBUTES = {
     "producer": ((PRODUCER, _PRODUCER),),
     "consumer": ((CONSUMER, _NETWORK), (CONSUMER_COORDINATOR, _COORDINATOR), (CONSUMER_FETCHES, _FETCHES)),
+    "admin": ((ADMIN, _ADMIN),),
 }
 
 
@@ -172,7 +178,7 @@ def client_readings(statistics: Iterable[ClientStatistics]) -> Iterator[MetricRe
     """Yield the groups of clients, one reading for each kind and name."""
     by_client: dict[tuple[str, str], list[ClientStatistics]] = {}
     for one in statistics:
-        by_client.setdefault((one.now["type"], one.client_id), []).append(one)
+        by_client.setdefault((one.kind, one.client_id), []).append(one)
     for (kind, client_id), clients in by_client.items():
         for group, attributes in _ATTRIBUTES[kind]:
             values = {name: float(one.value(clients)) for name, one in attributes.items()}

@@ -113,7 +113,7 @@ class TaskMetrics:
         self.id = id
         self.windows = windows
         self.errors = ErrorMetrics(id)
-        self.clients = StatisticsCollector(round(windows.seconds * 1000))
+        self.clients = StatisticsCollector.of_windows(windows)
         self._plugins = plugins
         self._added = [PluginMetrics(f"task {id}", windows)]
         self._clock = clock

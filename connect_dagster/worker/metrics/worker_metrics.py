@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from connect_dagster.isolation.plugins import PluginDescription
+from connect_dagster.kafka.client_statistics import StatisticsCollector
 from connect_dagster.plugin.metrics import MetricReading, Value
 from connect_dagster.plugin.metrics import Metrics as AddedMetrics
 from connect_dagster.plugin.samples import Samples, Windows
@@ -61,6 +62,9 @@ class WorkerMetrics:
         windows: how much of the past counts.
         clock: seconds of a clock that never goes back.
         today: seconds since the epoch.
+
+    Attributes:
+        clients: the statistics of the Kafka clients that tasks share.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class WorkerMetrics:
     ) -> None:
         self._worker_id = worker_id
         self._windows = windows
+        self.clients = StatisticsCollector.of_windows(windows)
         self._clock = clock
         self._started = today()
         self._lock = threading.Lock()
@@ -187,6 +192,7 @@ class WorkerMetrics:
         now = self._clock()
         with self._lock:
             connectors, tasks = dict(self._connectors), list(self._tasks.values())
+        collectors = [self.clients, *(task.clients for task in tasks)]
         info: dict[str, Value] = {
             "version-info": version,
             "commit-id-info": commit,
@@ -201,7 +207,7 @@ class WorkerMetrics:
                 *(MetricReading(CONNECTOR, (name,), dict(one.texts)) for name, one in connectors.items()),
                 *(reading for task in tasks for reading in task.read(now)),
                 *(reading for one in connectors.values() for reading in one.added.read(now)),
-                *client_readings(statistics for task in tasks for statistics in task.clients.read()),
+                *client_readings(one for clients in collectors for one in clients.read()),
             ]
         )
 

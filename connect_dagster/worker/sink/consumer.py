@@ -204,6 +204,8 @@ class SinkConsumer:
             message = self._consumer.poll(seconds)
             if time.monotonic() - self._member_looked >= _MEMBER_SECONDS:
                 self._note_member()
+                if self._admin is not None:
+                    self._admin.serve()
         if self._refusal is not None:
             raise self._refusal
         if message is None:

@@ -174,6 +174,7 @@ class WorkerSinkTask(WorkerTask):
     def _stream_on(self) -> None:
         while not self.stopping:
             woken = self._joined.poll(self._longest_poll)
+            self._reporter.serve()
             if self.paused:
                 self._rest()
                 continue

@@ -56,6 +56,9 @@ class Topics(Protocol):
     def ensure(self, topics: set[str]) -> None:
         """Create the topics that do not exist."""
 
+    def serve(self) -> None:
+        """Do what is due without a topic."""
+
 
 class BatchGivenUpError(Exception):
     """A batch was not encoded, and is to be polled again."""
@@ -185,6 +188,7 @@ class Delivery:
             another worker may run the task already.
         cancel: ends a job of executors that send.
         limiter: paces the records; none by default.
+        serve_reports: has the dead letter queue do what is due.
     """
 
     def __init__(
@@ -198,8 +202,10 @@ class Delivery:
         may_send: Callable[[], bool] = lambda: True,
         cancel: Callable[[], None] = lambda: None,
         limiter: RateLimiter | None = None,
+        serve_reports: Callable[[], None] = lambda: None,
     ) -> None:
         self._gate = gate
+        self._serve_reports = serve_reports
         self._cancel = cancel
         self._error: Exception | None = None
         self._abandoned = threading.Event()
@@ -357,6 +363,7 @@ class Delivery:
             except queue.Empty:
                 encoded = None
             with self._failing():
+                self._serve_idle()
                 if encoded is None:
                     self._sender.serve()
                 else:
@@ -369,6 +376,12 @@ class Delivery:
                         self._sender.drop()
                     self._sender.finish()
         self._sender.close()
+
+    def _serve_idle(self) -> None:
+        """Serve the clients that may have nothing to do while others have."""
+        self._serve_reports()
+        if self._topics is not None:
+            self._topics.serve()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

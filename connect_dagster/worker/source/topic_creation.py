@@ -134,6 +134,11 @@ class TopicCreation:
                     if not self._wait(_RETRY_SECONDS):
                         return
 
+    def serve(self) -> None:
+        """Do what is due without a topic."""
+        if self._admin is not None:
+            self._admin.serve()
+
     def _ensure(self, topic: str) -> None:
         admin = self._admin = self._admin or self._open_admin()
         log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)

@@ -118,6 +118,9 @@ class DeadLetters:
             raise self.failure
         self.written.append(record)
 
+    def serve(self) -> None:
+        """Nothing is due."""
+
     def flush(self, while_running: Callable[[], bool]) -> bool:
         self.before_flush()
         return while_running()

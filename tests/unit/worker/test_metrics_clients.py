@@ -13,8 +13,13 @@ import pytest
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.client_statistics import ClientStatistics, StatisticsCollector
 from connect_dagster.kafka.column_producer import ColumnProducer, LazyColumnProducer
+from connect_dagster.kafka.topic_admin import TopicAdmin
 from connect_dagster.plugin.metrics import MetricReading
+from connect_dagster.protocol.states import TaskId
+from connect_dagster.worker.errors import dead_letter_queue
+from connect_dagster.worker.errors.policy import DeadLetterSettings
 from connect_dagster.worker.metrics.clients import CLIENT_GROUPS, client_readings
+from connect_dagster.worker.metrics.errors import ErrorMetrics
 from tests.mock_cluster import mock_cluster
 
 INTERVAL_MS = 50
@@ -51,21 +56,23 @@ def test_both_producers_of_a_task_count_as_one_and_are_forgotten_with_their_clie
         assert held[0].flush(SECONDS) == 0
         assert columns().flush(SECONDS)
 
-        def sent() -> float:
+        def is_done() -> bool:
+            """Whether all records are sent, and none is in the queue any more, which comes a moment later."""
             found = by_type(collector.read()).get("producer-metrics")
-            return 0 if found is None else float(found.values["record-send-total"])
+            if found is None or found.values["record-send-total"] != 11:
+                return False
+            return found.values["buffer-available-bytes"] == found.values["buffer-total-bytes"]
 
         def serve() -> None:
             held[0].poll(0)
             columns().serve()
 
-        served(serve, lambda: sent() == 11)
+        served(serve, is_done)
         readings = list(client_readings(collector.read()))
         assert {reading.tags for reading in readings} == {("p",), ("p", "a"), ("p", "b")}
         (producer,) = [reading for reading in readings if reading.group.type == "producer-metrics"]
         assert set(producer.values) == set(producer.group.numbers)
         assert float(producer.values["connection-count"]) >= 2
-        assert producer.values["buffer-available-bytes"] == producer.values["buffer-total-bytes"]
         topics = {one.tags[1]: one.values for one in readings if one.group.type == "producer-topic-metrics"}
         assert (topics["a"]["record-send-total"], topics["b"]["record-send-total"]) == (1, 10)
         assert topics["b"]["byte-total"] == 10
@@ -96,6 +103,47 @@ def test_a_consumer() -> None:
         assert float(readings["consumer-coordinator-metrics"].values["assigned-partitions"]) >= 1
         assert float(readings["consumer-fetch-manager-metrics"].values["fetch-total"]) >= 1
         assert float(readings["consumer-metrics"].values["request-total"]) >= 4
+
+
+def test_admin_clients_are_a_kind_of_their_own() -> None:
+    collector = StatisticsCollector(INTERVAL_MS)
+    with mock_cluster() as cluster:
+        admin = TopicAdmin({"bootstrap.servers": cluster.bootstrap_servers, "client.id": "a"}, collector)
+        producer = clients.producer(clients.producer_settings(cluster.bootstrap_servers, "p", {}))
+        producer.produce("t", b"1", partition=0)
+        assert producer.flush(SECONDS) == 0
+        assert admin.end_offsets("t", [0], SECONDS) == {0: 1}
+        served(admin.serve, lambda: bool(collector.read()) and sent_by(collector) >= 2)
+        (reading,) = client_readings(collector.read())
+        assert (reading.group.type, reading.tags) == ("admin-client-metrics", ("a",))
+        assert set(reading.values) == set(reading.group.numbers)
+        assert float(reading.values["connection-count"]) >= 1
+        del admin
+        gc.collect()
+        assert collector.read() == []
+
+
+def test_a_dead_letter_queue_has_statistics_without_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letter_queue, "_ensure_topic", lambda *_: None)  # the mock describes no topics
+    collector = StatisticsCollector(INTERVAL_MS)
+    with mock_cluster() as cluster:
+        settings = clients.producer_settings(cluster.bootstrap_servers, "d", {"enable.idempotence": "false"})
+        letters = dead_letter_queue.DeadLetterQueue(
+            TaskId("c", 0),
+            DeadLetterSettings("dead", 1, context_headers=False),
+            settings,
+            {"bootstrap.servers": cluster.bootstrap_servers},
+            ErrorMetrics(TaskId("c", 0)),
+            statistics=collector,
+        )
+        with closing(letters):
+            served(letters.serve, lambda: bool(collector.read()) and sent_by(collector) >= 2)
+            (reading,) = client_readings(collector.read())
+            assert (reading.group.type, reading.tags) == ("producer-metrics", ("d",))
+
+
+def sent_by(collector: StatisticsCollector) -> float:
+    return float(next(client_readings(collector.read())).values["request-total"])
 
 
 def document(**values: Any) -> dict[str, Any]:
