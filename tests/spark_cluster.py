@@ -13,7 +13,7 @@ import psutil
 import pyspark
 import requests
 
-from connect_dagster.embedded.child_process import start_leashed
+from connect_dagster.embedded.child_process import end_leashed, start_leashed
 from connect_dagster.embedded.java import find_java
 from connect_dagster.embedded.ports import HOST, free_port
 
@@ -96,7 +96,7 @@ class SparkCluster:
         own = {"JAVA_HOME": str(java), "SPARK_HOME": str(_HOME), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": HOST}
         with (self._folder / f"{name}.log").open("ab") as log:
             process = start_leashed([_HOME / "bin" / "spark-class", *words], log=log, env={**os.environ, **own})
-        self._stack.callback(_end, process)
+        self._stack.callback(end_leashed, process, 10)
         return process
 
     def _wait_for_workers(self) -> None:
@@ -125,14 +125,3 @@ def _is_executor(process: psutil.Process) -> bool:
 
 def _is_log(file: Path) -> bool:
     return file.is_file() and (file.suffix == ".log" or file.name in ("stdout", "stderr"))
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdin:
-        process.stdin.close()

@@ -48,6 +48,19 @@ def start_leashed(
     )
 
 
+def end_leashed(process: "subprocess.Popen[bytes]", seconds: float) -> int:
+    """Stop a process of :func:`start_leashed` as Ctrl+C does, and kill it where that takes longer; return its code."""
+    process.terminate()
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+    finally:
+        if process.stdin:
+            process.stdin.close()
+
+
 def _watch(command: int) -> None:
     """Wait for the parent's end or the command's, and kill the command in the first case."""
     while os.getppid() == command:

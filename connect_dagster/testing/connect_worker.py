@@ -15,8 +15,9 @@ from confluent_kafka import Producer
 
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import ConnectorStatus, State
-from connect_dagster.embedded.child_process import start_leashed
+from connect_dagster.embedded.child_process import end_leashed, start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
+from connect_dagster.java.properties import property_lines
 from connect_dagster.testing.recording_sink import RecordingSinkConnector, read_journal
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -103,7 +104,7 @@ class ConnectWorker:
         self._folder.mkdir(parents=True, exist_ok=True)
         kind = "distributed" if self._is_distributed else "standalone"
         file = self._folder / "worker.properties"
-        file.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in self._properties.items()))
+        file.write_text(property_lines(self._properties))
         with self.log_file.open("ab") as log:
             command = Path(sys.executable).with_name(f"connect-{kind}")
             self._process = start_leashed([command, file], log=log)
@@ -189,17 +190,8 @@ class ConnectWorker:
     def stop(self) -> None:
         """Stop it as Ctrl+C does, and kill it where that takes longer than half a minute."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        finally:
-            if process.stdin:
-                process.stdin.close()
+        if process is not None:
+            end_leashed(process, _STOP_SECONDS)
 
     def wait_until(self, condition: Callable[[], bool], aim: Callable[[], str], timeout: float) -> None:
         """Wait for a condition, but not for a worker that has ended.
@@ -225,7 +217,3 @@ class ConnectWorker:
             return self.client.is_alive() and self.client.health().status == "healthy"
         except KafkaConnectError:
             return False
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode()

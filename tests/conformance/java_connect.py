@@ -13,7 +13,7 @@ from urllib.parse import quote
 import requests
 
 from connect_dagster.embedded.broker_config import FAST_START, jvm_options
-from connect_dagster.embedded.child_process import start_leashed
+from connect_dagster.embedded.child_process import end_leashed, start_leashed
 from connect_dagster.embedded.jars import resolve
 from connect_dagster.embedded.java import find_java
 from connect_dagster.embedded.ports import HOST, free_port
@@ -77,17 +77,9 @@ class JavaProcess:
 
     def stop(self, timeout: float = 10) -> None:
         """Stop the process; one that hangs for `timeout` seconds is killed."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdin:
-            self._process.stdin.close()
-        self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            end_leashed(process, timeout)
 
     def kill(self) -> None:
         """End the process by SIGKILL."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from connect_dagster.embedded.child_process import start_leashed
+from connect_dagster.embedded.child_process import end_leashed, start_leashed
 from connect_dagster.embedded.ports import HOST, free_port
 from tests.rest_calls import Answer, call
 
@@ -121,16 +121,7 @@ class WorkerProcess:
 
     def stop(self, timeout: float = 30) -> int:
         """Stop it as Ctrl+C does; answers the exit code. Kills it after `timeout` seconds."""
-        process = self._running()
-        process.terminate()
-        try:
-            return process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-        finally:
-            if process.stdin:
-                process.stdin.close()
+        return end_leashed(self._running(), timeout)
 
     def __enter__(self) -> Self:
         self.start()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from connect_dagster.embedded.child_process import start_leashed
+from connect_dagster.embedded.child_process import end_leashed, start_leashed
 
 # Starts a child from a thread that ends at once, says its pid, and waits to be killed.
 PARENT = """
@@ -80,3 +80,24 @@ def test_the_watcher_ends_with_the_command(tmp_path: Path) -> None:
     process.terminate()
     process.wait(5)
     assert _gone_within(5, watcher)
+
+
+def test_a_child_is_stopped_or_killed(tmp_path: Path) -> None:
+    def started(*words: str) -> subprocess.Popen[bytes]:
+        file = tmp_path / "ready"
+        file.unlink(missing_ok=True)
+        with (tmp_path / "log").open("wb") as log:
+            process = start_leashed(
+                ["sh", "-c", f"{'; '.join(words)}; touch {file}; while :; do sleep 0.05; done"], log=log
+            )
+        until = time.monotonic() + 10
+        while not file.exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return process
+
+    assert end_leashed(started("trap 'exit 3' TERM"), 10) == 3
+    deaf = started("trap '' TERM")
+    assert end_leashed(deaf, 0.2) == -signal.SIGKILL
+    assert deaf.stdin is not None
+    assert deaf.stdin.closed
