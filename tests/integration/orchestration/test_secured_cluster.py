@@ -1,15 +1,11 @@
 """A running Dagster and its worker where all ask for tokens: the brokers, the registry and the REST API's clients."""
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from dagster import AssetKey, DagsterRunStatus
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -19,7 +15,8 @@ from connect_dagster.client.types import State
 from connect_dagster.embedded.ports import HOST, free_port
 from connect_dagster.orchestration import KafkaConnectClient, KafkaConnectError
 from connect_dagster.orchestration.assets.keys import connector_key, group_key, topic_key
-from tests.authorization_server import CLIENT_ID, CLIENT_SECRET, AuthorizationServer
+from tests.authorization_server import CLIENT_ID, CLIENT_SECRET
+from tests.guarded_registry import guarded_registry
 from tests.integration.orchestration.hosted_project import HostedProject
 from tests.integration.worker.test_oauth_brokers import TokenBroker, token_broker
 from tests.shipped_project import wait_until
@@ -40,47 +37,19 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenBroker]:
         yield made
 
 
-@contextmanager
-def guarded(registry: str, server: AuthorizationServer) -> Iterator[str]:
-    """Address at which a registry is asked, by those who have a token."""
-    keys = KeySet.import_key_set(server.keys())  # type: ignore[arg-type]  # it is the document
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            try:
-                jwt.decode(self.headers.get("Authorization", "").removeprefix("Bearer "), keys)
-            except (JoseError, ValueError):
-                self._send(401, b'{"error_code": 40101, "message": "Unauthorized"}')
-                return
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            headers = {name: self.headers[name] for name in ("Content-Type", "Accept") if name in self.headers}
-            found = requests.request(self.command, f"{registry}{self.path}", data=body, headers=headers, timeout=60)
-            self._send(found.status_code, found.content)
-
-        def do_POST(self) -> None:
-            self.do_GET()
-
-        def _send(self, status: int, content: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-    http = ThreadingHTTPServer((HOST, 0), Handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    yield f"http://{HOST}:{http.server_port}"
-    http.shutdown()
-    http.server_close()
-
-
 @pytest.fixture
 def registry(schema_registry: str, tokens: TokenBroker) -> Iterator[dict[str, str]]:
     """Options of a converter for the registry, with a token."""
-    side = "value.converter"
-    with guarded(schema_registry, tokens.server) as url:
+    side, keys = "value.converter", KeySet.import_key_set(tokens.server.keys())  # type: ignore[arg-type]  # the document
+
+    def is_allowed(authorization: str) -> bool:
+        try:
+            jwt.decode(authorization.removeprefix("Bearer "), keys)
+        except (JoseError, ValueError):
+            return False
+        return True
+
+    with guarded_registry(schema_registry, is_allowed) as url:
         yield {
             side: "io.confluent.connect.avro.AvroConverter",
             f"{side}.schema.registry.url": url,
