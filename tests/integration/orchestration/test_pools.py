@@ -7,10 +7,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from dagster import DagsterInstance
 
 from connect_dagster.orchestration import FileStreamSourceResource, build_connector_definitions
 from tests.unit.orchestration.connect_server import connect_server
+
+pytestmark = pytest.mark.nightly
 
 COMMAND = "dagster instance concurrency set connect 1"
 WAITS_SECONDS = 3.0
