@@ -93,11 +93,9 @@ def tables_of(
     Raises:
         DataError: a value that does not fit its schema.
     """
-    runs = itertools.groupby(records, key=lambda record: (record.key_schema, record.value_schema))
     tables = []
-    for schemas, of_schemas in runs:
-        run = list(of_schemas)
-        table = _source_table(run, headers, needs_topic, *schemas)
+    for run in _runs(records):
+        table = _source_table(run, headers, needs_topic)
         if keep_records:
             table = replace(table, table=table.table.append_column(RECEIPT, _numbers(len(run))), records=run)
         tables.append(table)
@@ -132,13 +130,27 @@ def halves(rows: pa.Table) -> list[pa.Table]:
     return [rows.take(pa.array(part, pa.int64())) for part in (range(middle), range(middle, rows.num_rows))]
 
 
+def _runs(records: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
+    """Yield consecutive records of equal schemas."""
+    keys = {id(record.key_schema) for record in records}
+    values = {id(record.value_schema) for record in records}
+    if len(keys) <= 1 and len(values) <= 1:  # the usual case, and quick to find out
+        yield from [records] if records else []
+        return
+    for _, run in itertools.groupby(records, key=_schemas):
+        yield list(run)
+
+
+def _schemas(record: SourceRecord) -> tuple[Schema | None, Schema | None]:
+    return record.key_schema, record.value_schema
+
+
 def _source_table(
-    records: list[SourceRecord],
+    records: Sequence[SourceRecord],
     headers: HeaderConverter,
     needs_topic: bool,
-    key_schema: Schema | None,
-    value_schema: Schema | None,
 ) -> ListedRecords:
+    key_schema, value_schema = _schemas(records[0])
     topics = [record.topic for record in records]
     topic = topics[0] if needs_topic and len(set(topics)) == 1 else None
     keys, partitions = [record.key for record in records], [record.partition for record in records]
@@ -172,15 +184,17 @@ def _numbers(count: int) -> pa.Array:
     return pa.array(range(count), pa.int32())
 
 
-def _latest(records: list[SourceRecord]) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _latest(records: Sequence[SourceRecord]) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Return each source partition with the offset of its last record."""
     found: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-    partition, key = records[0].source_partition, ""
+    last = records[0]
     for record in records:
-        if not key or record.source_partition != partition:
-            partition = record.source_partition
-            key = _identity(partition)
-        found[key] = partition, record.source_offset
+        partition = record.source_partition
+        # Nearly always the same object, of which equality would look at each item.
+        if partition is not last.source_partition and partition != last.source_partition:
+            found[_identity(last.source_partition)] = last.source_partition, last.source_offset
+        last = record
+    found[_identity(last.source_partition)] = last.source_partition, last.source_offset
     return found.values()
 
 

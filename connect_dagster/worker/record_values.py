@@ -12,8 +12,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from json import JSONEncoder
-from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]  # not in its stubs
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -22,10 +21,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from connect_dagster.errors import DataError
 from connect_dagster.plugin.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, SchemaType
+from connect_dagster.worker.json_texts import json_texts
 
-_ENCODER = JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-# One for all values, where json.dumps makes two for each.
-_JSON_PARTS = c_make_encoder(None, _ENCODER.default, encode_basestring, None, ":", ",", False, False, False)
 _REFUSED = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
@@ -40,7 +37,7 @@ def column_of(values: Sequence[Any], schema: Schema | None) -> pa.Array:
         DataError: a value does not fit.
     """
     if schema is None:
-        return pa.array([None if value is None else _json(value) for value in values], pa.string())
+        return json_texts(values)
     field = _arrow_field(schema)
     try:
         return _columnar(values, schema, field.type)
@@ -61,13 +58,6 @@ def arrow_array(values: Sequence[Any], type: pa.DataType) -> pa.Array:
 def _arrow_field(schema: Schema) -> pa.Field:
     """Return the field of a column with such values, as Spark converts it."""
     return to_arrow_schema(spark_types.StructType([spark_types.StructField("value", schema.to_spark())])).field(0)
-
-
-def _json(value: Any) -> str:
-    try:
-        return "".join(_JSON_PARTS(value, 0))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"A value without schema must be what JSON knows: {error}: {value!r}") from error
 
 
 class _UnusualError(Exception):
@@ -123,13 +113,14 @@ def _with_nulls(values: Sequence[Any], schema: Schema, type: pa.DataType) -> pa.
 def _struct_column(values: Sequence[Mapping[str, Any]], schema: Schema, type: pa.StructType) -> pa.Array:
     columns, given = [], 0
     for number, field in enumerate(schema.fields):
-        found = [value.get(field.name, _MISSING) for value in values]
-        missing = found.count(_MISSING)
-        given += len(found) - missing
-        if missing:
+        try:
+            found = list(map(itemgetter(field.name), values))
+            given += len(found)
+        except KeyError:
             if field.schema.default is not None:
-                raise _UnusualError
-            found = [None if value is _MISSING else value for value in found]
+                raise _UnusualError from None
+            given += sum(field.name in value for value in values)
+            found = [value.get(field.name) for value in values]
         columns.append(_columnar(found, field.schema, type.field(number).type))
     if given != sum(map(len, values)):  # a value has another field
         raise _UnusualError
@@ -142,7 +133,6 @@ def _offsets(values: Sequence[Any]) -> pa.Array:
     return pa.array(itertools.accumulate(map(len, values), initial=0), pa.int32())
 
 
-_MISSING = object()
 _NONE = type(None)
 _type_of = type
 _NESTED = frozenset({SchemaType.STRUCT, SchemaType.ARRAY, SchemaType.MAP})

@@ -22,6 +22,8 @@ from pyspark.sql import SparkSession
 log = logging.getLogger(__name__)
 
 _RELEASE_SECONDS = 0.05
+# Containers; 700 by default.
+_YOUNG_OBJECTS = 10_000
 _LONG_SECONDS = 0.002
 _LOOK_SECONDS = 60.0
 # A tenth of a second of all threads: a connector that starts again, or a hundred that stop, are not to wait for each.
@@ -33,8 +35,13 @@ _next_look: threading.Timer | None = None
 
 
 def release_quickly() -> None:
-    """Shorten the interval of the thread that releases references in the JVM; a second by default."""
+    """Shorten the interval of the thread that releases references in the JVM; a second by default.
+
+    Python's collector begins more rarely by itself: a task that polls lists makes three objects for each record, at
+    which it looked again and again while the list was made. Batches are followed by :func:`let_go`.
+    """
     clientserver.DEFAULT_WORKER_SLEEP_TIME = _RELEASE_SECONDS
+    gc.set_threshold(_YOUNG_OBJECTS)
 
 
 def let_go() -> None:
