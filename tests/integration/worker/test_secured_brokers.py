@@ -12,6 +12,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # they are pu
     ResourceType,
 )
 
+from connect_dagster.errors import ConnectError
+from connect_dagster.kafka.access import Brokers
+from connect_dagster.kafka.errors import BrokersError
+from connect_dagster.kafka.groups import live_group
+from connect_dagster.orchestration.observations.topic_offsets import fetch_topic_names
 from tests.distributed_process import DistributedProcess, group_properties
 from tests.integration.topics import create, values
 from tests.integration.worker.secured_broker import SecuredBroker, for_all, secured_broker
@@ -187,6 +192,26 @@ def test_a_distributed_worker_shows_its_certificate(secured: SecuredBroker, tmp_
         worker.wait_until(lambda: sorted(lines(tmp_path / "out.txt")) == ["one", "two"], "write both lines", SECONDS)
         assert time.monotonic() - began < SECONDS
         worker.wait_states("source", "RUNNING", "RUNNING")
+
+
+@pytest.mark.parametrize(
+    ("side", "wrong", "text"),
+    [
+        ("login", {"sasl.jaas.config": WRONG}, "Invalid username or password"),
+        ("safe", {"ssl.truststore.location": None, "ssl.truststore.password": None}, "certificate verify failed"),
+    ],
+)
+def test_a_single_request_says_why_it_is_refused(
+    secured: SecuredBroker, side: str, wrong: dict[str, str | None], text: str
+) -> None:
+    """As Dagster's sensors and the commands ask: with clients that log nothing, and with both libraries."""
+    servers, right = getattr(secured, side)
+    settings = {name: value for name, value in {**right, **wrong}.items() if value is not None}
+    with pytest.raises(ConnectError, match=f"The brokers refuse client connect-dagster: .*{text}"):
+        fetch_topic_names(Brokers(servers, settings), 5)
+    with pytest.raises(BrokersError, match=text):
+        live_group(Brokers(servers, settings), "none", 3)
+    fetch_topic_names(Brokers(servers, right), SECONDS)
 
 
 def test_topics_that_cannot_be_created_fail_the_connector(
