@@ -108,9 +108,8 @@ def fetch_records(
     Raises:
         BrokersError: The brokers refuse, or nothing arrives in time.
     """
-    with brokers_errors():
-        # A consumer waits for a topic that does not exist, as it may be new.
-        topics = clients.quiet_admin(client_settings(bootstrap)).list_topics(timeout=timeout).topics
+    # A consumer waits for a topic that does not exist, as it may be new.
+    topics = _topics(bootstrap, timeout)
     waiting: dict[tuple[str, int], list[int]] = {}
     for topic, number, offset in places:
         if topic in topics and number in topics[topic].partitions:

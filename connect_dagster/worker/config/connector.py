@@ -42,6 +42,16 @@ def _unique_aliases(name: str, value: Any) -> None:
         raise ConfigError.invalid(name, value, "Duplicate alias provided.")
 
 
+def or_null(check: Validator) -> Validator:
+    """Return a validator that also takes null, as that of an option without a value."""
+
+    def checked(name: str, value: Any) -> None:
+        if value is not None:
+            check(name, value)
+
+    return checked
+
+
 ALIASES: Validator = all_of(non_null, _unique_aliases)
 """A list of names, none twice."""
 

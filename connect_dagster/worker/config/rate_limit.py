@@ -19,14 +19,10 @@ from connect_dagster.plugin.config import (
 )
 from connect_dagster.plugin.config.table import Properties
 from connect_dagster.plugin.rate import Rate
+from connect_dagster.worker.config.connector import or_null
 
 RATE_LIMIT = "Rate Limit"
 _PREFIX = "rate.limit."
-
-
-def _null_or_positive(name: str, value: Any) -> None:
-    if value is not None:
-        at_least(1)(name, value)
 
 
 class RateLimitConfig(ConfigDef):
@@ -37,7 +33,7 @@ class RateLimitConfig(ConfigDef):
             "rate.limit.records.per.second",
             type=Type.LONG,
             default=None,
-            validator=_null_or_positive,
+            validator=or_null(at_least(1)),
             display_name="Records per second",
             doc="Most records a second that the connector moves, all of its tasks together: each has an equal share. "
             "Of a source those are counted that are sent, of a sink those that are read. Unset, the connector is not "
@@ -47,7 +43,7 @@ class RateLimitConfig(ConfigDef):
             "rate.limit.bytes.per.second",
             type=Type.LONG,
             default=None,
-            validator=_null_or_positive,
+            validator=or_null(at_least(1)),
             display_name="Bytes per second",
             doc="Most bytes of keys and values in Kafka a second, before compression, as "
             "rate.limit.records.per.second.",

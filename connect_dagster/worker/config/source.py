@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from connect_dagster.plugin.config import (
     Importance,
     Type,
@@ -20,16 +18,12 @@ from connect_dagster.worker.config.connector import (
     DEAD_LETTER_REPLICATION_FACTOR,
     DEAD_LETTER_TOPIC,
     ConnectorConfig,
+    or_null,
 )
 
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"
 OFFSETS_TOPIC = "offsets.topic"
-
-
-def _null_or_at_least_zero(name: str, value: Any) -> None:
-    if value is not None:
-        at_least(0)(name, value)
 
 
 class SourceConnectorConfig(ConnectorConfig):
@@ -66,7 +60,7 @@ class SourceConnectorConfig(ConnectorConfig):
             type=Type.LONG,
             default=None,
             importance=Importance.LOW,
-            validator=_null_or_at_least_zero,
+            validator=or_null(at_least(0)),
             display_name="Transaction boundary interval",
             doc="If transaction.boundary is set to interval, determines the interval for producer transaction "
             "commits by connector tasks. If unset, defaults to the value of the worker-level "

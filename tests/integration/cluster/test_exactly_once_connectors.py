@@ -74,7 +74,7 @@ class Counting:
         return self.journal.read_text().count(what)
 
     def has_started(self, times: int) -> bool:
-        """Whether its tasks were started so often."""
+        """Return whether its tasks were started a number of times."""
         return self.calls("start") >= times
 
     def offsets(self, bootstrap_servers: str, topic: str) -> list[tuple[int, float]]:

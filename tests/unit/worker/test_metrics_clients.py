@@ -57,7 +57,7 @@ def test_both_producers_of_a_task_count_as_one_and_are_forgotten_with_their_clie
         assert columns().flush(SECONDS)
 
         def is_done() -> bool:
-            """Whether all records are sent, and none is in the queue any more, which comes a moment later."""
+            """Return whether all records are sent, and the queue is empty, which comes a moment later."""
             found = by_type(collector.read()).get("producer-metrics")
             if found is None or found.values["record-send-total"] != 11:
                 return False

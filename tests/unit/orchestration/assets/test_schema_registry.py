@@ -37,7 +37,7 @@ SUBJECTS = {
 
 
 class Registry(BaseHTTPRequestHandler):
-    """Answers as Confluent's registry does, and to those alone who have its token, if it has one."""
+    """Serve schemas as Confluent's registry does; with a token, only to requests that have it."""
 
     token: str | None = None
 
