@@ -22,6 +22,8 @@ class MetricGroup:
         tags: labels that distinguish the beans of the type.
         numbers: descriptions of the numbers, by Kafka's name.
         texts: descriptions of the texts, by Kafka's name.
+        has_worker_tags: whether the worker puts its own tags before those of a plugin's group: ``connector``, and
+            ``task`` of a task's.
     """
 
     type: str
@@ -29,6 +31,7 @@ class MetricGroup:
     tags: tuple[str, ...] = ()
     numbers: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    has_worker_tags: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ Read = Callable[[float], Iterable[MetricReading]]
 
 
 class Metrics(Protocol):
-    """The metrics of one plugin.
+    """The metrics of one plugin, with the tags of its connector or task before those of the groups.
 
     Example:
         >>> ROWS = MetricGroup("my-metrics", "my_source", ("table",), {"row-total": "Rows read since the task began."})
@@ -75,8 +78,8 @@ class Metrics(Protocol):
 class Monitorable(ABC):
     """A transform, predicate, converter or header converter that has metrics (Java: ``Monitorable``).
 
-    The worker puts its own tags before those of the group, which has none of them: ``connector``, ``task``, and
-    ``transformation`` or ``predicate`` with the alias, or ``converter`` with ``key``, ``value`` or ``header``.
+    Between the tags of the task and those of the group the worker puts ``transformation`` or ``predicate`` with the
+    alias, or ``converter`` with ``key``, ``value`` or ``header``.
 
     Example:
         >>> ODD = MetricGroup("plugins", "my_filter", (), {"plan-total": "Plans that were made."})

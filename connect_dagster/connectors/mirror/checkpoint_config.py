@@ -153,5 +153,5 @@ class MirrorCheckpointTaskConfig(MirrorCheckpointConfig):
 
     @property
     def place(self) -> Place:
-        """Return the task for its metrics."""
-        return Place(self.flow, self.originals.get("name", ""), self.task_index or 0, self.metric_names_formats)
+        """Return the flow of the metrics."""
+        return Place(self.flow, self.metric_names_formats)

@@ -3,7 +3,7 @@
 Java: ``MirrorSourceMetrics``, ``MirrorCheckpointMetrics``. A metric of the bean
 ``kafka.connect.mirror:type=MirrorSourceConnector,source=A,target=B,topic=A.t,partition=0`` becomes
 ``kafka_connect_mirror_mirrorsourceconnector_record_count{source="A",target="B",topic="A.t",partition="0"}``; with the
-format ``new`` of ``metric.names.formats`` it is under ``kafka_connect_plugins``, with connector and task.
+format ``new`` of ``metric.names.formats`` it is under ``kafka_connect_plugins``, with the worker's connector and task.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.plugin.samples import Samples, Windows
 
 Milliseconds = npt.NDArray[np.int64]
-
-_PLUGIN_TAGS = ("connector", "task")
 
 
 def _times(name: str, what: str) -> dict[str, str]:
@@ -47,29 +45,27 @@ PARTITIONS = MetricGroup(
         **_times("record-age-ms", "Age of records when they were read from the source:"),
         **_times("replication-latency-ms", "Age of records when the target had them:"),
     },
+    has_worker_tags=False,
 )
 CHECKPOINTS = MetricGroup(
     "MirrorCheckpointConnector",
     "kafka_connect_mirror_mirrorcheckpointconnector",
     ("source", "target", "group", "topic", "partition"),
     _times("checkpoint-latency-ms", "Time from the translation of an offset until the target had its checkpoint:"),
+    has_worker_tags=False,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The task whose metrics these are.
+    """The flow whose metrics these are.
 
     Attributes:
         flow: the clusters.
-        connector: name of the connector.
-        task: number of the task.
         formats: values of ``metric.names.formats``.
     """
 
     flow: Flow
-    connector: str
-    task: int
     formats: Sequence[str]
 
     def readings(
@@ -86,10 +82,8 @@ class Place:
         if "legacy" in self.formats:
             yield MetricReading(group, tags, values)
         if "new" in self.formats:
-            as_plugin = replace(
-                group, type="plugins", prefix="kafka_connect_plugins", tags=(*_PLUGIN_TAGS, *group.tags)
-            )
-            yield MetricReading(as_plugin, (self.connector, str(self.task), *tags), values)
+            as_plugin = replace(group, type="plugins", prefix="kafka_connect_plugins", has_worker_tags=True)
+            yield MetricReading(as_plugin, tags, values)
 
 
 class _Times:

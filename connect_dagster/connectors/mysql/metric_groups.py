@@ -38,6 +38,7 @@ CAPTURE = MetricGroup(
         "SnapshotDurationInSeconds": "Time that the snapshot has taken so far, or took.",
     },
     {"BinlogFilename": "File of the binary log."},
+    has_worker_tags=False,
 )
 TABLES = MetricGroup(
     _TYPE,
@@ -47,6 +48,7 @@ TABLES = MetricGroup(
         "RowsScanned": "Rows of a table that the snapshot has read.",
         "RowsEstimated": "Rows of a table as the server estimates them; without a counterpart in Debezium.",
     },
+    has_worker_tags=False,
 )
 
 

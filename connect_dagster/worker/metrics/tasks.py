@@ -24,7 +24,6 @@ from connect_dagster.worker.metrics.groups import PREDICATE, SINK_TASK, SOURCE_T
 log = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, int]
-_NO_TAGS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +56,13 @@ class PluginMetrics:
     Args:
         owner: names it in the log.
         windows: how much of the past counts.
-        tags: put before those of its groups.
+        tags: put before those of groups that have the tags of the worker.
 
     Attributes:
         windows: how much of the past counts.
     """
 
-    def __init__(self, owner: str, windows: Windows, tags: Mapping[str, str] = _NO_TAGS) -> None:
+    def __init__(self, owner: str, windows: Windows, tags: Mapping[str, str]) -> None:
         self.windows = windows
         self._owner = owner
         self._tags = tags
@@ -82,9 +81,9 @@ class PluginMetrics:
                 log.warning("Metrics that the plugin of %s has added cannot be read", self._owner, exc_info=True)
 
     def _tagged(self, reading: MetricReading) -> MetricReading:
-        if not self._tags:
-            return reading
         group = reading.group
+        if not group.has_worker_tags:
+            return reading
         if taken := self._tags.keys() & set(group.tags):
             raise ConnectError(f"Cannot use {min(taken)} as a tag name of {group.type}: the worker sets it")
         whole = replace(group, tags=(*self._tags, *group.tags))
@@ -115,7 +114,8 @@ class TaskMetrics:
         self.errors = ErrorMetrics(id)
         self.clients = StatisticsCollector.of_windows(windows)
         self._plugins = plugins
-        self._added = [PluginMetrics(f"task {id}", windows)]
+        self._tags = {"connector": id.connector, "task": str(id.task)}
+        self._added = [PluginMetrics(f"task {id}", windows, self._tags)]
         self._clock = clock
         self._lock = threading.Lock()
         self._moved = clock()
@@ -136,7 +136,7 @@ class TaskMetrics:
 
     def of_plugin(self, tag: str, value: str) -> PluginMetrics:
         """Return the metrics of a plugin of the task, which have a tag for it after those of the task."""
-        tags = {"connector": self.id.connector, "task": str(self.id.task), tag: value}
+        tags = {**self._tags, tag: value}
         self._added.append(PluginMetrics(f"task {self.id}, {tag} {value},", self.windows, tags))
         return self._added[-1]
 
@@ -157,7 +157,7 @@ class TaskMetrics:
 
     def read(self, now: float) -> list[MetricReading]:
         """Return all groups of the task."""
-        place = (self.id.connector, str(self.id.task))
+        place = tuple(self._tags.values())
         with self._lock:
             own = {**self._plugins.texts, **self._common(now)}
             special = self._special(now)
@@ -286,7 +286,7 @@ class SourceTaskMetrics(TaskMetrics):
             "turn-wait-max-time-ms": self._turn_waits.maximum(now),
             "turn-wait-time-ms-total": self._turn_waited,
         }
-        return [MetricReading(SOURCE_TASK, (self.id.connector, str(self.id.task)), values)]
+        return [MetricReading(SOURCE_TASK, tuple(self._tags.values()), values)]
 
 
 class SinkTaskMetrics(TaskMetrics):
@@ -393,7 +393,7 @@ class SinkTaskMetrics(TaskMetrics):
             "sink-record-active-count-max": self._active_counts.maximum(now),
             "sink-record-active-count-avg": self._active_counts.average(now),
         }
-        return [MetricReading(SINK_TASK, (self.id.connector, str(self.id.task)), values)]
+        return [MetricReading(SINK_TASK, tuple(self._tags.values()), values)]
 
 
 class StateTimes:

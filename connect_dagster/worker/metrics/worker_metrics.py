@@ -106,7 +106,8 @@ class WorkerMetrics:
             "connector-version": plugin.version,
         }
         with self._lock:
-            self._connectors[name] = _ConnectorMetrics(measured, PluginMetrics(f"connector {name}", self._windows))
+            added = PluginMetrics(f"connector {name}", self._windows, {"connector": name})
+            self._connectors[name] = _ConnectorMetrics(measured, added)
         starting = _Starting(self._connector_starts, self._clock)
 
         def changed(name: str, state: State, trace: str | None) -> None:

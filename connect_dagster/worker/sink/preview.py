@@ -91,7 +91,7 @@ def preview_sink(
     reader = CountingReader(spark, range_options({}, headers=True))
     planner = SinkPlanner(spark, pipeline, ReadBound(_MOST_BYTES), reader, tolerance)
     try:
-        metrics = PluginMetrics(str(id), Windows())
+        metrics = PluginMetrics(str(id), Windows(), {})
         record_plugins.add_metrics(lambda *_: metrics)
         batch = MicroBatch.of_fetched(FetchedRecords.of(messages, headers=True), spark)
         return _preview(planner.plans(batch), [_coordinates(message) for message in messages])

@@ -116,7 +116,7 @@ def preview_source(
     policy = ErrorPolicy(tolerate=True, log=True)
     tolerance = ToleranceOperator(Retries(policy, ErrorMetrics(id), lambda _: False))
     batches = SourceBatches(spark, pipeline, policy).under(tolerance)
-    metrics = PluginMetrics(str(id), Windows())
+    metrics = PluginMetrics(str(id), Windows(), {})
     try:
         record_plugins.add_metrics(lambda *_: metrics)
         with _task(plugins, config, metrics) as (task, task_config):

@@ -112,8 +112,9 @@ def test_a_connector_and_its_task_learn_what_became_of_records(
     worker.process.wait_until(lambda: noted("password")[-1] == "second", "see the new password", 30)
     assert noted("password")[0] == "first"
     shown = metrics_of(worker)
-    assert 'acknowledging_call_total{part="connector"} 1.0' in shown
-    assert any(line.startswith('acknowledging_call_total{part="task"}') for line in shown)
+    assert f'acknowledging_call_total{{connector="{name}",part="connector"}} 1.0' in shown
+    counted = f'acknowledging_call_total{{connector="{name}",part="task",task="0"}}'
+    assert any(line.startswith(counted) for line in shown)
     plans = f'without_plan_total{{connector="{name}",task="0",text="secret",transformation="drop"}}'
     assert any(line.startswith(plans) for line in shown) is transformed
 

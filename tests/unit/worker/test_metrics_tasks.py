@@ -175,15 +175,24 @@ def test_what_plugins_add_is_shown_while_they_are(worker: WorkerMetrics, read: C
     plugin = PluginDescription(FileStreamSinkConnector, Kind.SINK, "x.Sink", "1.0", "here")
     worker.connector("c", plugin, lambda *_: None)
     added = (worker.of_connector("c"), worker.sink_task(TASK, NO_PLUGINS))
+    places: tuple[dict[str, str], ...] = ({"connector": "c"}, {"connector": "c", "task": "0"})
     for value, one in enumerate(added):
         one.add(broken)
         one.add(number(value))
         assert one.windows == Windows()
-    assert [read("x_row_total", of=str(value)) for value in range(2)] == [0, 1]
+    assert [read("x_row_total", **place, of=str(value)) for value, place in enumerate(places)] == [0, 1]
     worker.remove_connectors(["c"])
-    assert read("x_row_total", of="1") == 1
+    assert read("x_row_total", **places[1], of="1") == 1
     with pytest.raises(KeyError):
-        read("x_row_total", of="0")
+        read("x_row_total", **places[0], of="0")
+
+
+def test_a_group_that_names_its_own_beans_has_no_tags_of_the_worker(
+    worker: WorkerMetrics, read: Callable[..., float]
+) -> None:
+    group = MetricGroup("x", "kafka_connect_x", ("of",), {"row-total": "Rows."}, has_worker_tags=False)
+    worker.sink_task(TASK, NO_PLUGINS).add(lambda now: [MetricReading(group, ("shop",), {"row-total": 2})])
+    assert read("x_row_total", of="shop") == 2
 
 
 def test_lag_and_active_records(sink: SinkTaskMetrics, read: Callable[..., float]) -> None:

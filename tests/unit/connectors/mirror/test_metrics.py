@@ -11,7 +11,7 @@ from connect_dagster.plugin.records import TopicPartition
 from connect_dagster.testing.contexts import CollectedMetrics
 from connect_dagster.worker.metrics.families import families
 
-PLACE = Place(Flow("A", "B"), "mirror", 3, ("legacy",))
+PLACE = Place(Flow("A", "B"), ("legacy",))
 PARTITION = TopicPartition("A.t", 1)
 SOURCE_LABELS = {"source": "A", "target": "B", "topic": "A.t", "partition": "1"}
 PREFIX = "kafka_connect_mirror_mirrorsourceconnector_"
@@ -94,13 +94,15 @@ def test_checkpoints_of_groups(metrics: Shown) -> None:
 
 
 def test_both_formats_of_names(metrics: Shown) -> None:
-    both = Place(Flow("A", "B"), "mirror", 3, ("new", "legacy"))
+    both = Place(Flow("A", "B"), ("new", "legacy"))
     measured = PartitionMetrics(metrics, both, [PARTITION], metrics.clock)
     delivered(measured, [900], [1])
     assert metrics.value(PREFIX + "record_count") == 1
-    assert (
-        metrics.value("kafka_connect_plugins_record_count", {**SOURCE_LABELS, "connector": "mirror", "task": "3"}) == 1
-    )
+    assert metrics.value("kafka_connect_plugins_record_count") == 1
+    assert {(one.group.type, one.group.has_worker_tags) for one in metrics.readings(100)} == {
+        ("MirrorSourceConnector", False),
+        ("plugins", True),
+    }
 
 
 def test_names_have_one_family_for_all_tasks(metrics: Shown) -> None:
