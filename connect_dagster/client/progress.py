@@ -11,12 +11,7 @@ from connect_dagster.client.captures import CaptureReading, capture_reading, is_
 from connect_dagster.client.types import Connector, MetricSample
 
 _SINK = "kafka_connect_sink_task_"
-_LAG, _RATE, _TOTAL, _PARTITIONS = (
-    "sink_record_lag_max",
-    "sink_record_read_rate",
-    "sink_record_read_total",
-    "partition_count",
-)
+_LAG, _RATE, _TOTAL = "sink_record_lag", "sink_record_read_rate", "sink_record_read_total"
 # A sink that keeps up is behind by the records of its next batch.
 _KEEPING_UP_SECONDS = 2.0
 # The longest durations that are printed in seconds, and in minutes.
@@ -31,9 +26,8 @@ class Progress:
         part: ``snapshot``, or the task.
         unit: what is counted.
         done: units that were read.
-        left: units that are left: an estimate, or an upper bound.
+        left: units that are left; of a snapshot an estimate.
         rate: units a second.
-        is_bound: whether ``left`` is an upper bound.
         tables: tables of a snapshot that are left, and all.
     """
 
@@ -42,7 +36,6 @@ class Progress:
     done: int
     left: int
     rate: float
-    is_bound: bool = False
     tables: tuple[int, int] | None = None
 
     @property
@@ -57,7 +50,6 @@ class Progress:
             "unit": self.unit,
             "done": self.done,
             "left": self.left,
-            "left_is_upper_bound": self.is_bound,
             "rate": round(self.rate, 1),
             "seconds_left": None if self.seconds_left is None else round(self.seconds_left, 1),
         }
@@ -69,9 +61,8 @@ class Progress:
             >>> Progress("task 0", "records", 900, 1500, 300.0).text()
             '1500 records behind, 300 records/s, about 5 s left'
         """
-        word = "at most" if self.is_bound else "about"
         if self.tables is None:
-            amounts = [f"{'at most ' if self.is_bound else ''}{self.left} {self.unit} behind"]
+            amounts = [f"{self.left} {self.unit} behind"]
         else:
             tables_left, tables = self.tables
             amounts = [
@@ -79,7 +70,7 @@ class Progress:
                 f"{tables_left} of {tables} tables left",
             ]
         seconds = self.seconds_left
-        left = "not moving" if seconds is None else f"{word} {_duration(seconds)} left"
+        left = "not moving" if seconds is None else f"about {_duration(seconds)} left"
         return ", ".join([*amounts, f"{self.rate:.{0 if self.rate >= 10 else 1}f} {self.unit}/s", left])
 
 
@@ -131,13 +122,16 @@ def _sink_progress(name: str, samples: Iterable[MetricSample]) -> dict[int, Prog
     for one in samples:
         if one.name.startswith(_SINK) and one.labels.get("connector") == name and isfinite(one.value):
             tasks.setdefault(int(one.labels["task"]), {})[one.name.removeprefix(_SINK)] = one.value
-    found = {}
-    for task, metrics in tasks.items():
-        # The metric is the lag of the partition furthest behind, the rate is that of all.
-        partitions = max(1, int(metrics.get(_PARTITIONS, 1)))
-        left, done, rate = int(metrics.get(_LAG, 0)) * partitions, int(metrics.get(_TOTAL, 0)), metrics.get(_RATE, 0.0)
-        found[task] = Progress(f"task {task}", "records", done, left, rate, is_bound=partitions > 1)
-    return found
+    return {
+        task: Progress(
+            f"task {task}",
+            "records",
+            done=int(metrics.get(_TOTAL, 0)),
+            left=int(metrics.get(_LAG, 0)),
+            rate=metrics.get(_RATE, 0.0),
+        )
+        for task, metrics in tasks.items()
+    }
 
 
 def _duration(seconds: float) -> str:
