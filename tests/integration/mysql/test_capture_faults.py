@@ -62,6 +62,24 @@ def test_connections_that_an_administrator_ends(capture: Capture, own_server: Bi
                     own_server.root_execute(f"KILL {thread}")
 
 
+def test_a_table_that_is_altered_before_a_snapshot_reads_it(capture: Capture, own_server: BinlogServer) -> None:
+    """The server refuses its rows to the older view: error 1412."""
+    database, topic = goods(capture, own_server)
+    database.execute("CREATE TABLE first (id INT PRIMARY KEY)", "INSERT INTO first VALUES (1)")
+    slow = f"{database.name}.first"
+    held = {"snapshot.select.statement.overrides": slow}
+    statement = {f"snapshot.select.statement.overrides.{slow}": f"SELECT * FROM {slow} WHERE SLEEP(3) = 0"}
+
+    def logged(text: str) -> int:
+        return sum(capture.prefix in line and text in line for line in capture.process.log().splitlines())
+
+    with capture.running(capture.config(database, **QUICK) | held | statement):
+        capture.process.wait_until(lambda: logged("The snapshot has 2 tables") == 1, "begin", 60)
+        database.execute("ALTER TABLE goods ADD COLUMN x INT DEFAULT 7, ALGORITHM=COPY")
+        assert [(key["id"], value["after"]["x"]) for key, value in capture.records(topic, 1)] == [(1, 7)]
+        assert logged("The snapshot begins again") == 1
+
+
 def test_a_log_that_was_deleted(capture: Capture, own_server: BinlogServer) -> None:
     database, topic = goods(capture, own_server)
     config = capture.config(database, **QUICK)

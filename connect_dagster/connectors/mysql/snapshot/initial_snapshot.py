@@ -37,7 +37,7 @@ from connect_dagster.connectors.mysql.schema.information_schema import database_
 from connect_dagster.connectors.mysql.schema.model import Tables
 from connect_dagster.connectors.mysql.selection.select_overrides import SelectOverrides
 from connect_dagster.connectors.mysql.server.result_set import BatchLimits
-from connect_dagster.connectors.mysql.server.server_error import as_connect_error
+from connect_dagster.connectors.mysql.server.server_error import ErrorNumber, as_connect_error, reported
 from connect_dagster.connectors.mysql.server.sessions import Connection
 from connect_dagster.connectors.mysql.snapshot.chunks import TableScan, plan, row_estimates
 from connect_dagster.connectors.mysql.snapshot.initial_notices import InitialNotices
@@ -46,7 +46,7 @@ from connect_dagster.connectors.mysql.snapshot.readers import SnapshotReaders, T
 from connect_dagster.connectors.mysql.snapshot.snapshot_metrics import SnapshotMetrics
 from connect_dagster.connectors.mysql.snapshot.structure import Statement, structure_statements
 from connect_dagster.connectors.mysql.table_ids import TableId
-from connect_dagster.errors import ConnectError
+from connect_dagster.errors import ConnectError, RetriableError
 from connect_dagster.plugin.frames import SourceTable
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class InitialSnapshot:
             at: position at which the structure counts, where the log is read on from it; ``None`` for the present one.
 
         Raises:
-            RetriableError: the server is gone.
+            RetriableError: the server is gone, or a table was altered before its rows were read.
             ConnectError: a right is missing, a lock was not granted, or a value cannot be read.
         """
         held: list[SourceTable] = []
@@ -146,7 +146,7 @@ class InitialSnapshot:
             self._making.notices.aborted()
             self._making.metrics.aborted()
             if isinstance(error, pymysql.MySQLError | OSError):
-                raise as_connect_error("to read the tables of the snapshot", error) from error
+                raise _raised(error) from error
             raise
         self._making.metrics.completed()
         completed = [self._at_end(batch) for batch in self._making.notices.completed()]
@@ -289,6 +289,13 @@ class InitialSnapshot:
 def _close(connection: Connection) -> None:
     with contextlib.suppress(pymysql.Error):  # a reader closes the one that it has read to its end
         connection.close()
+
+
+def _raised(error: pymysql.MySQLError | OSError) -> ConnectError:
+    found = reported(error)
+    if found.number == ErrorNumber.ER_TABLE_DEF_CHANGED:
+        return RetriableError(f"A table was altered before the snapshot read it: {found}")
+    return as_connect_error("to read the tables of the snapshot", error)
 
 
 def _tables(control: Connection) -> list[TableId]:
