@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from dagster import DagsterRunStatus
+from dagster import DagsterInstance, DagsterRunStatus
 
 from connect_dagster.client.rest_client import KafkaConnectClient, KafkaConnectError
 from connect_dagster.client.types import State
@@ -74,6 +74,9 @@ class TwoMachines(HostedProject):
             for one in machines
         )
         self._workspace.write_text("load_from:\n" + "".join(lines))
+        # Of two processes that make the tables of one SQLite file, one fails.
+        with DagsterInstance.from_config(str(self._home)):
+            pass
 
     def workers_of(self, machine: Machine) -> list[int]:
         """Ids of the processes that are workers of a machine."""
