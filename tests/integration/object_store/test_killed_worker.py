@@ -1,8 +1,12 @@
-"""Workers that are killed while files are written: each record is in one file, and files are as the options ask."""
+"""Workers that are killed, or share the partitions anew, while files are written.
+
+Each record is in one file, and files are as the options ask.
+"""
 
 import datetime as dt
 import random
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -62,60 +66,85 @@ class Day:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A sink of files, which any number of workers run in one consumer group."""
+
+    broker: Broker
+    topic: str
+    workdir: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-sink"
+
+    @property
+    def folder(self) -> Path:
+        return self.workdir / "files"
+
+    def worker(self, place: str = "worker") -> WorkerProcess:
+        """Return a standalone worker that runs the sink, to be started, with a folder for itself."""
+        config = {
+            "name": self.name,
+            "connector.class": "SparkSink",
+            "topics": self.topic,
+            "format": "json",
+            "options.path": str(self.folder),
+            "flush.size": str(FLUSH_SIZE),
+            "rotate.interval.ms": str(HOUR),
+            "partitioner.class": "hourly",
+            "consumer.override.max.poll.records": "600",
+            # The next worker waits for the end of the killed one's session.
+            "consumer.override.session.timeout.ms": "6000",
+        }
+        connector = write_properties(self.workdir / f"{place}.properties", config)
+        props = {
+            "bootstrap.servers": self.broker.bootstrap_servers,
+            "key.converter": STRING,
+            "value.converter": STRING,
+            "connector.client.config.override.policy": "All",
+            "consumer.auto.offset.reset": "earliest",
+        }
+        return WorkerProcess(props, [connector], self.workdir / place)
+
+    def await_all(self, worker: WorkerProcess, day: Day) -> None:
+        """Wait until a worker has written the files of a day, and committed the offsets of all records."""
+        worker.wait_until(lambda: len(self.names()) >= len(day.files()), "write all files", 180)
+        ends = {partition: len(values) for partition, values in enumerate(day.partition_values)}
+        Topics(self.broker.bootstrap_servers).await_committed(f"connect-{self.name}", self.topic, ends, 60)
+
+    def names(self) -> Sequence[Path]:
+        """Return the complete files."""
+        return list(self.folder.rglob("*+*+*.json"))
+
+    def hidden(self) -> Sequence[Path]:
+        """Return the files that somebody was writing."""
+        return [path for path in self.folder.rglob(".*.tmp") if path.is_file()]
+
+
 def run(broker: Broker, topic: str, workdir: Path, *, kills: int, count: int) -> None:
     """Produce a day in parts, and kill the worker after a file or more of each; then compare all files."""
-    name, folder = f"{topic}-sink", workdir / "files"
     Topics(broker.bootstrap_servers).create(topic, PARTITIONS)
     day, draw = Day(broker.bootstrap_servers, topic, count, kills + 1), random.Random(kills)
-    config = {
-        "name": name,
-        "connector.class": "SparkSink",
-        "topics": topic,
-        "format": "json",
-        "options.path": str(folder),
-        "flush.size": str(FLUSH_SIZE),
-        "rotate.interval.ms": str(HOUR),
-        "partitioner.class": "hourly",
-        "consumer.override.max.poll.records": "600",
-        # The next worker waits for the end of the killed one's session.
-        "consumer.override.session.timeout.ms": "6000",
-    }
-    connector = write_properties(workdir / "sink.properties", config)
-    props = {
-        "bootstrap.servers": broker.bootstrap_servers,
-        "key.converter": STRING,
-        "value.converter": STRING,
-        "connector.client.config.override.policy": "All",
-        "consumer.auto.offset.reset": "earliest",
-    }
+    sink = Sink(broker, topic, workdir)
     for part in range(kills):
         day.produce(part)
-        before = set(_names(folder))
-        with WorkerProcess(props, [connector], workdir) as worker:
-            more = draw.randrange(1, 4)
-            _wait_for_files(worker, folder, before, more)
+        before = set(sink.names())
+        with sink.worker() as worker:
+            _wait_for_files(worker, sink, before, draw.randrange(1, 4))
             worker.kill()
     day.produce(kills)
     day.end()
-    expected = day.files()
-    with WorkerProcess(props, [connector], workdir) as worker:
-        worker.wait_until(lambda: len(_names(folder)) >= len(expected), "write all files", 180)
-        Topics(broker.bootstrap_servers).await_committed(
-            f"connect-{name}", topic, {one: len(values) for one, values in enumerate(day.partition_values)}, 60
-        )
-    hidden = [path for path in folder.rglob(".*.tmp") if path.is_file()]
-    assert len(hidden) <= kills
-    for path in hidden:
+    with sink.worker() as worker:
+        sink.await_all(worker, day)
+    assert len(sink.hidden()) <= kills
+    for path in sink.hidden():
         path.unlink()
-    assert lines(folder) == expected
+    assert lines(sink.folder) == day.files()
 
 
-def _wait_for_files(worker: WorkerProcess, folder: Path, before: Set[Path], more: int) -> None:
-    worker.wait_until(lambda: len(set(_names(folder)) - before) >= more, "write further files", 120)
-
-
-def _names(folder: Path) -> Sequence[Path]:
-    return list(folder.rglob("*+*+*.json"))
+def _wait_for_files(worker: WorkerProcess, sink: Sink, before: Set[Path], more: int) -> None:
+    worker.wait_until(lambda: len(set(sink.names()) - before) >= more, "write further files", 120)
 
 
 @pytest.mark.timeout(400)
@@ -127,3 +156,24 @@ def test_a_worker_that_is_killed_once(broker: Broker, topic_prefix: str, tmp_pat
 @pytest.mark.timeout(1800)
 def test_a_day_of_records_and_twenty_kills(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
     run(broker, f"{topic_prefix}t", tmp_path, kills=20, count=100_000)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_partitions_that_go_to_another_live_worker_and_back(broker: Broker, topic_prefix: str, tmp_path: Path) -> None:
+    """Both workers' tasks are in one group, which takes a partition from one of them while it has an open file."""
+    topic, turns = f"{topic_prefix}t", 4
+    Topics(broker.bootstrap_servers).create(topic, PARTITIONS)
+    day = Day(broker.bootstrap_servers, topic, 40_000, 2 * turns)
+    sink = Sink(broker, topic, tmp_path)
+    with sink.worker() as worker:
+        for turn in range(turns):
+            before = set(sink.names())
+            day.produce(2 * turn)
+            with sink.worker(f"other-{turn}") as other:
+                other.wait_log(f"Assigned {topic}-")
+                day.produce(2 * turn + 1)
+                _wait_for_files(worker, sink, before, 20)
+        day.end()
+        sink.await_all(worker, day)
+    assert lines(sink.folder) == day.files()
