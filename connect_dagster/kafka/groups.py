@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
@@ -27,6 +26,7 @@ from connect_dagster.kafka.python_admin import (
     is_temporary,
     kafka_exception,
     open_admin,
+    silence,
 )
 from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.kafka.settings.java_settings import Settings
@@ -124,7 +124,7 @@ def live_group(bootstrap: Bootstrap, group: str, timeout: float = ANSWER_SECONDS
     Raises:
         BrokersError: No broker responds, or the group does not exist.
     """
-    with brokers_errors(), closing(_Groups(bootstrap, timeout)) as groups:
+    with silence.kept(), brokers_errors(), closing(_Groups(bootstrap, timeout)) as groups:
         found = groups.raw_description(group)
     if found.group_state == _GONE:
         # Older brokers return this; newer ones have a sentence, which also names groups of other protocols.
@@ -375,8 +375,6 @@ class _Groups(PythonAdmin):
     """kafka-python's admin client, without its assumption that all members are consumers."""
 
     def __init__(self, bootstrap: Bootstrap, timeout: float) -> None:
-        # The error has in one sentence what the client library would log.
-        logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._timeout = timeout
         bounds = {name: int(timeout * 1000) for name in ("bootstrap_timeout_ms", "request_timeout_ms")}
         settings = client_settings(bootstrap)

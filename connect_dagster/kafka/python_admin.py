@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -17,6 +19,36 @@ from connect_dagster.kafka.settings import to_kafka_python
 from connect_dagster.kafka.settings.java_settings import Settings
 
 RETRY_SECONDS = 0.2
+
+
+class _Silence:
+    """The level of kafka-python's loggers while requests run that want them silent."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+        self._lock = threading.Lock()
+        self._running = 0
+        self._level = logging.NOTSET
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Log nothing below CRITICAL meanwhile, in all threads; then the level is what it was."""
+        with self._lock:
+            if not self._running:
+                self._level = self._logger.level
+                self._logger.setLevel(logging.CRITICAL)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+                if not self._running:
+                    self._logger.setLevel(self._level)
+
+
+silence = _Silence("kafka")
+"""For requests whose error has in one sentence what kafka-python would log."""
 
 
 @contextmanager
