@@ -45,17 +45,6 @@ class DeclaredConnectorsComponent(dg.Component, PolledConnectors):
         "the delays between them, which are those of corrections too.",
     )
 
-    pool: str | None = Field(
-        default=None,
-        description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
-        "once.",
-    )
-    input_assets: bool = Field(
-        default=True,
-        description="Whether the tables and files that the connectors read are assets here. False where another "
-        "component of the code location has them, as one that writes them.",
-    )
-
     @cached_property
     def translator(self) -> ComponentTranslator:
         """Return the translator that makes the assets."""

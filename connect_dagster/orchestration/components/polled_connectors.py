@@ -29,6 +29,16 @@ class PolledConnectors(dg.Model, dg.Resolvable):
         description="Whether the topics that the connectors write are observable: Observe reads their offsets, sizes "
         "and newest times. The workspace needs `bootstrap_servers`.",
     )
+    pool: str | None = Field(
+        default=None,
+        description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
+        "once.",
+    )
+    input_assets: bool = Field(
+        default=True,
+        description="Whether the tables and files that the connectors read are assets here. False where another "
+        "component of the code location has them, as one that writes them.",
+    )
 
     def served_freshness_policy(self) -> dg.FreshnessPolicy | None:
         """Return the freshness policy.

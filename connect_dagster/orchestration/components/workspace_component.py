@@ -117,16 +117,6 @@ class KafkaConnectWorkspaceComponent(dg.StateBackedComponent, PolledConnectors, 
         "`bootstrap_servers`: the sensor reports the lag of mirrored topics with them.",
     )
     job_prefix: str = Field(default=JOB_PREFIX, description="Begin of the jobs' names.")
-    pool: str | None = Field(
-        default=None,
-        description="Pool of the steps of Materialize and of the jobs, whose limit in Dagster bounds how many run at "
-        "once.",
-    )
-    input_assets: bool = Field(
-        default=True,
-        description="Whether the tables and files that the connectors read are assets here. False where another "
-        "component of the code location has them, as one that writes them.",
-    )
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
     _fetched: KafkaConnectWorkspaceData | None = PrivateAttr(default=None)
