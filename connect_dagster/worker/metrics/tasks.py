@@ -114,7 +114,8 @@ class TaskMetrics:
         self.errors = ErrorMetrics(id)
         self.clients = StatisticsCollector.of_windows(windows)
         self._plugins = plugins
-        self._tags = {"connector": id.connector, "task": str(id.task)}
+        self._place = (id.connector, str(id.task))
+        self._tags = dict(zip(TASK.tags, self._place, strict=True))
         self._added = [PluginMetrics(f"task {id}", windows, self._tags)]
         self._clock = clock
         self._lock = threading.Lock()
@@ -157,12 +158,13 @@ class TaskMetrics:
 
     def read(self, now: float) -> list[MetricReading]:
         """Return all groups of the task."""
-        place = tuple(self._tags.values())
         with self._lock:
             own = {**self._plugins.texts, **self._common(now)}
             special = self._special(now)
         chain = [
-            MetricReading(group, (*place, one.alias), {f"{kind}-class": one.class_name, f"{kind}-version": one.version})
+            MetricReading(
+                group, (*self._place, one.alias), {f"{kind}-class": one.class_name, f"{kind}-version": one.version}
+            )
             for group, kind, plugins in (
                 (TRANSFORM, "transform", self._plugins.transforms),
                 (PREDICATE, "predicate", self._plugins.predicates),
@@ -170,7 +172,7 @@ class TaskMetrics:
             for one in plugins
         ]
         added = [reading for one in self._added for reading in one.read(now)]
-        return [MetricReading(TASK, place, own), *special, self.errors.read(), *chain, *added]
+        return [MetricReading(TASK, self._place, own), *special, self.errors.read(), *chain, *added]
 
     def _common(self, now: float) -> dict[str, Value]:
         return {
@@ -286,7 +288,7 @@ class SourceTaskMetrics(TaskMetrics):
             "turn-wait-max-time-ms": self._turn_waits.maximum(now),
             "turn-wait-time-ms-total": self._turn_waited,
         }
-        return [MetricReading(SOURCE_TASK, tuple(self._tags.values()), values)]
+        return [MetricReading(SOURCE_TASK, self._place, values)]
 
 
 class SinkTaskMetrics(TaskMetrics):
@@ -393,7 +395,7 @@ class SinkTaskMetrics(TaskMetrics):
             "sink-record-active-count-max": self._active_counts.maximum(now),
             "sink-record-active-count-avg": self._active_counts.average(now),
         }
-        return [MetricReading(SINK_TASK, tuple(self._tags.values()), values)]
+        return [MetricReading(SINK_TASK, self._place, values)]
 
 
 class StateTimes:
