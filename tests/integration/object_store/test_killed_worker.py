@@ -1,4 +1,4 @@
-"""Workers that are killed, or share the partitions anew, while files are written.
+"""Test the files of workers that are killed, or rebalance their partitions, while they write.
 
 Each record is in one file, and files are as the options ask.
 """

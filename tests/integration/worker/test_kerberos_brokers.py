@@ -4,6 +4,7 @@ import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import requests
@@ -169,43 +170,50 @@ def test_a_registry_has_its_own_login(
     assert f"{topic}-value" in requests.get(f"{schema_registry}/subjects", timeout=30).json()
 
 
-def flows(tickets: TicketBroker, broker: Broker, topic: str, **options: str) -> dict[str, str]:
+class Mirrored(NamedTuple):
+    """A topic of both clusters, and the end of their names."""
+
+    topic: str
+    tag: str
+
+
+def flows(tickets: TicketBroker, broker: Broker, mirrored: Mirrored, **options: str) -> dict[str, str]:
     """Return a file of MirrorMaker for the cluster ``safe``, which takes tickets only, and a plain one."""
     safe, plain = Cluster(tickets.servers), Cluster(broker.bootstrap_servers)
-    tag = topic.partition("-mirrored")[0]
-    login = {f"A{tag}.{name}": value for name, value in tickets.realm.login("connect", **options).items()}
-    return mm2(safe, plain, tag, topics=topic) | login
+    login = {f"A{mirrored.tag}.{name}": value for name, value in tickets.realm.login("connect", **options).items()}
+    return mm2(safe, plain, mirrored.tag, topics=mirrored.topic) | login
 
 
 @pytest.fixture
-def mirrored(tickets: TicketBroker, broker: Broker, topic_prefix: str) -> str:
+def mirrored(tickets: TicketBroker, broker: Broker, topic_prefix: str) -> Mirrored:
     """A topic of both clusters with ten records."""
-    topic = f"{topic_prefix[-9:-1]}-mirrored"
+    tag = topic_prefix[-9:-1]
+    topic = f"{tag}-mirrored"
     for servers in (tickets.broker.bootstrap_servers, broker.bootstrap_servers):
         cluster = Cluster(servers)
         cluster.create(topic)
         cluster.produce(topic, ({"value": b"%d" % number} for number in range(10)))
-    return topic
+    return Mirrored(topic, tag)
 
 
 @pytest.mark.timeout(600)
 def test_mirror_maker_replicates_both_ways(
-    tickets: TicketBroker, broker: Broker, mirrored: str, tmp_path: Path
+    tickets: TicketBroker, broker: Broker, mirrored: Mirrored, tmp_path: Path
 ) -> None:
-    tag = mirrored.partition("-mirrored")[0]
+    tag = mirrored.tag
     ways = {f"A{tag}->B{tag}.enabled": "true", f"B{tag}->A{tag}.enabled": "true"}
     with DedicatedProcess(flows(tickets, broker, mirrored) | ways, tmp_path) as process:
-        Cluster(broker.bootstrap_servers).read(f"A{tag}.{mirrored}", {0: 10}, SECONDS)
-        Cluster(tickets.broker.bootstrap_servers).read(f"B{tag}.{mirrored}", {0: 10}, SECONDS)
+        Cluster(broker.bootstrap_servers).read(f"A{tag}.{mirrored.topic}", {0: 10}, SECONDS)
+        Cluster(tickets.broker.bootstrap_servers).read(f"B{tag}.{mirrored.topic}", {0: 10}, SECONDS)
         assert process.stop() == 0
         assert " ERROR " not in process.log()
 
 
 @pytest.mark.timeout(600)
 def test_mirror_maker_ends_where_its_target_refuses_it(
-    tickets: TicketBroker, broker: Broker, mirrored: str, tmp_path: Path
+    tickets: TicketBroker, broker: Broker, mirrored: Mirrored, tmp_path: Path
 ) -> None:
-    tag = mirrored.partition("-mirrored")[0]
+    tag = mirrored.tag
     file = flows(tickets, broker, mirrored, keyTab="/no/file") | {f"B{tag}->A{tag}.enabled": "true"}
     process = DedicatedProcess(file, tmp_path, [f"A{tag}"])
     process.start()
@@ -218,10 +226,10 @@ def test_mirror_maker_ends_where_its_target_refuses_it(
 
 @pytest.mark.timeout(600)
 def test_mirror_maker_goes_on_where_its_source_refuses_it(
-    tickets: TicketBroker, broker: Broker, mirrored: str, tmp_path: Path
+    tickets: TicketBroker, broker: Broker, mirrored: Mirrored, tmp_path: Path
 ) -> None:
     """Its heartbeats need the target alone; as in Java each connector that asks the source fails by itself."""
-    tag = mirrored.partition("-mirrored")[0]
+    tag = mirrored.tag
     file = flows(tickets, broker, mirrored, keyTab="/no/file") | {f"A{tag}->B{tag}.enabled": "true"}
     with DedicatedProcess(file, tmp_path, [f"B{tag}"]) as process:
         process.wait_log("WorkerSourceTask{id=MirrorHeartbeatConnector-0} Source task finished initialization", SECONDS)

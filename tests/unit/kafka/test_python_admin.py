@@ -1,4 +1,4 @@
-"""What kafka-python logs while requests run that want it silent."""
+"""Test that kafka-python logs nothing while a request asks for silence."""
 
 import logging
 from contextlib import ExitStack
