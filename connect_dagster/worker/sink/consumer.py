@@ -113,6 +113,8 @@ class Consumer(Protocol):
 class SinkConsumer:
     """One member of ``connect-<connector>``.
 
+    A task may call it after another thread has closed it: it has no records then, and refuses commits.
+
     Args:
         settings: consumer settings in Java's names.
         topics: the topics to read; or
@@ -184,19 +186,25 @@ class SinkConsumer:
 
     def take_fetched(self, most_records: int) -> FetchedRecords | None:
         """Return the fetched records, as :meth:`RecordWatch.take` does. Raises as :meth:`poll`."""
-        return self._watch.take(most_records)
+        with self._lock:
+            return None if self._closed else self._watch.take(most_records)
 
     def watch(self, offsets: Mapping[TopicPartition, int], until: Mapping[TopicPartition, int] | None = None) -> bool:
         """Fetch from these offsets on, as :meth:`RecordWatch.watch` does."""
-        return self._watch.watch(offsets, until)
+        with self._lock:
+            return not self._closed and self._watch.watch(offsets, until)
 
     def unwatch(self, partitions: Iterable[TopicPartition]) -> None:
         """Stop fetching, and drop the records that were not taken."""
-        self._watch.unwatch(partitions)
+        with self._lock:
+            if not self._closed:
+                self._watch.unwatch(partitions)
 
     def _fetch(self, seconds: float) -> bool:
         """Serve one event; return whether it was a record."""
         with self._lock:
+            if self._closed:
+                return False
             if self._pattern is not None and time.monotonic() - self._refreshed >= self._refresh_seconds:
                 self._refresh_topics(self._pattern)
             if self._missing_searches and self._search_is_due():
@@ -293,19 +301,24 @@ class SinkConsumer:
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the ends of partitions that are known at once."""
-        return self._logs.ends(partitions)
+        with self._lock:
+            return {} if self._closed else self._logs.ends(partitions)
 
     def commit(self, offsets: Mapping[TopicPartition, int], done: Callable[[Exception | None], None]) -> None:
-        """Commit without waiting; ``done`` is called by a later :meth:`poll`."""
+        """Commit without waiting; ``done`` is called by a later :meth:`poll`, or with an error after :meth:`close`."""
         partitions = _partitions(offsets)
-        self._answers[_key(partitions)] = done
-        self._consumer.commit(offsets=partitions, asynchronous=True)
+        with self._lock:
+            if not self._closed:
+                self._answers[_key(partitions)] = done
+                self._consumer.commit(offsets=partitions, asynchronous=True)
+                return
+        done(_closed())
 
     def commit_now(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit and wait. Raises KafkaException when the group refuses it, or the consumer was abandoned."""
         with self._lock:
             if self._closed:
-                raise KafkaException(KafkaError(KafkaError._STATE, "The consumer is closed"))
+                raise _closed()
             refused = _first_error(self._consumer.commit(offsets=_partitions(offsets), asynchronous=False))
         if refused is not None:
             raise KafkaException(refused)
@@ -495,6 +508,10 @@ def _key(partitions: list[KafkaPartition]) -> _CommitKey:
 
 def _first_error(partitions: list[KafkaPartition] | None) -> KafkaError | None:
     return next((one.error for one in partitions or () if one.error is not None), None)
+
+
+def _closed() -> KafkaException:
+    return KafkaException(KafkaError(KafkaError._STATE, "The consumer is closed"))
 
 
 def _ignore(_: TopicPartitions) -> None:

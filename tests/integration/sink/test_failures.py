@@ -1,6 +1,7 @@
 """Failures of a sink task and of its records."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -93,14 +94,28 @@ def test_a_key_that_no_task_looks_at_must_be_readable(
     assert file.read_text() == "first\n"
 
 
-def test_a_task_that_hangs_leaves_its_group(start_sink: StartSink, topics: Topics, topic_prefix: str) -> None:
+@pytest.mark.parametrize("then", ["ok", "retry 1", "fail"])
+def test_a_task_that_hangs_leaves_its_group(
+    start_sink: StartSink,
+    topics: Topics,
+    topic_prefix: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    then: str,
+) -> None:
+    """Its put may end after the worker has closed its consumer; then it closes its partitions as any other task."""
     topic = topics.create(f"{topic_prefix}t")
     topics.write(topic, "a")
+    gate = tmp_path / "gate"
     worker = {"task.shutdown.graceful.timeout.ms": "500"}
-    sink = start_sink({"topics": topic, "on.put": f"wait-for /nowhere/{topic}"}, worker)
+    sink = start_sink({"topics": topic, "on.put": f"wait-for {gate}, {then}"}, worker)
     sink.wait(lambda: len(sink.calls("put")) == 1, "put")
     sink.restart(0)
     sink.await_states("RUNNING", "RUNNING")
     sink.wait(lambda: len(sink.calls("put")) == 2, "second put", 30)
     assert sink.puts()[1] == [(0, 0, "a")]
     topics.await_committed(sink.group, topic, {0: 1})
+    assert sink.calls("close", "stop") == []
+    gate.touch()
+    sink.wait(lambda: [call["call"] for call in sink.calls("close", "stop")] == ["close", "stop"], "close")
+    assert "Consumer closed" not in caplog.text
