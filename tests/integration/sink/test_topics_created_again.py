@@ -101,7 +101,7 @@ def test_with_latest_a_topic_created_again_is_read_from_its_end(
     """Fails at ce718d3: no policy was asked."""
     topic = topics.create(f"{topic_prefix}t")
     sink = start_sink({"topics": topic, "consumer.override.auto.offset.reset": "latest"})
-    sink.wait(lambda: bool(sink.task()._stream), "query")
+    sink.wait(lambda: bool(sink.calls("open")), "partition")
     topics.write(topic, [f"old {index}" for index in range(100)])
     sink.await_values(100)
     _create_again(topics, topic, "skipped")
