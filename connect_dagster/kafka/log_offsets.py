@@ -148,10 +148,12 @@ class LogOffsets:
             self._leaderless = self._without_leader(asked, seconds)
         try:
             return self._offsets(asked, time, seconds)
-        except KafkaException:
-            left_out, self._leaderless = self._leaderless, self._without_leader(asked, seconds)
-            if self._leaderless <= left_out:
-                raise
+        except KafkaException as error:
+            refusal = error.args[0]
+        # Not in the handler: confluent-kafka 2.16 keeps its errors for good, with the error that is handled then.
+        left_out, self._leaderless = self._leaderless, self._without_leader(asked, seconds)
+        if self._leaderless <= left_out:
+            raise KafkaException(refusal)
         return self._offsets(asked, time, seconds)
 
     def _offsets(self, asked: Sequence[TopicPartition], time: int, seconds: float) -> list[KafkaPartition]:

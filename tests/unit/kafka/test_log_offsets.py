@@ -1,13 +1,16 @@
 """Offsets of logs, some of whose partitions have no leader, by a client that has an answer for all or for none."""
 
+import gc
+import weakref
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from connect_dagster.embedded.ports import free_port
 from connect_dagster.kafka import log_offsets
 from connect_dagster.kafka.log_offsets import LogOffsets, LogRange
 from connect_dagster.plugin.records import TopicPartition
@@ -83,6 +86,18 @@ def test_brokers_that_do_not_respond_are_an_error() -> None:
         logs_of(client).ranges([LED], 1)
     assert logs_of(client).ends([LED]) == {}
     assert client.asked == [["led"], ["led"]]
+
+
+def test_brokers_that_are_away_leave_nothing_in_memory() -> None:
+    """Fails at aa2c4578: each request kept its stack for good, and a sink whose brokers were away asked often."""
+    consumer = Consumer({"bootstrap.servers": f"127.0.0.1:{free_port()}", "group.id": "g", "log_level": 0})
+    logs = logs_of(consumer)
+    kept = weakref.ref(logs)
+    assert logs.ends([LED], 0.1) == {}
+    del logs
+    gc.collect()
+    assert kept() is None
+    consumer.close()
 
 
 def test_none_are_asked_for_none() -> None:
