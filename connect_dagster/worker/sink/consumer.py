@@ -161,7 +161,7 @@ class SinkConsumer:
         self._incremental = _is_incremental(settings)
         self._answers: dict[_CommitKey, Callable[[Exception | None], None]] = {}
         self._lock = threading.RLock()
-        self._closed = False
+        self._closed = self._abandoned = False
         callbacks = {} if statistics is None else statistics.callback()
         self._consumer: KafkaConsumer = clients.consumer(settings, {**self._own_settings(settings), **callbacks})
         self._watch = RecordWatch(self._consumer, self._fetch, headers=headers)
@@ -352,6 +352,7 @@ class SinkConsumer:
 
         For a task that is blocked in its own code: its partitions move at once, not after ``max.poll.interval.ms``.
         """
+        self._abandoned = True
         if not self._lock.acquire(timeout=_ABANDON_SECONDS):
             log.warning("The consumer is in use: the group removes this member when its session times out")
             return
@@ -452,14 +453,14 @@ class SinkConsumer:
         return self._admin.ids(sorted(topics), seconds)
 
     def _retried(self, request: Callable[[], Result]) -> Result:
-        """Repeat a request while the brokers are away: an assigned partition needs its offset."""
+        """Repeat a request while the brokers are away, unless the task is abandoned: a partition needs its offset."""
         while True:
             try:
                 return request()
             except KafkaException as error:
                 if self._refusal is not None:
                     raise self._refusal from error
-                if not is_passing(error.args[0]):
+                if self._abandoned or not is_passing(error.args[0]):
                     raise ConnectError(f"Could not read offsets: {error.args[0].str()}") from error
                 log.warning("Could not read offsets, will retry: %s", error.args[0].str())
                 time.sleep(_RETRY_SECONDS)

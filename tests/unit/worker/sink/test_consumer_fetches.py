@@ -1,5 +1,6 @@
 """Records that a watching consumer fetches, and their columns. No brokers."""
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,12 @@ from confluent_kafka import (
 )
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from connect_dagster.errors import ConnectError
 from connect_dagster.kafka import clients
 from connect_dagster.kafka.fetched_records import FEW_BYTES, FEW_RECORDS, SKIPPED
 from connect_dagster.kafka.offset_reset import Reset, ResetCause
 from connect_dagster.plugin.records import TopicPartition
+from connect_dagster.worker.sink import consumer as sink_consumer
 from connect_dagster.worker.sink.consumer import RebalanceListener, SinkConsumer
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -271,6 +274,20 @@ def test_offsets_are_asked_for_again_where_a_leader_has_moved(
     consumer._admin = cast("Any", NoIds())
     assert consumer.committed_or_reset([A]) == {A: 4}
     assert client.refusals == []
+
+
+def test_an_abandoned_task_asks_for_offsets_no_more(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks in a rebalance, during which the consumer is in use."""
+    monkeypatch.setattr(sink_consumer, "_ABANDON_SECONDS", 0.01)
+    client.refusals = [KafkaException(KafkaError(KafkaError._TIMED_OUT))]
+    consumer = watching()
+    consumer._admin = cast("Any", NoIds())
+    with consumer._lock:
+        abandoning = threading.Thread(target=consumer.abandon)
+        abandoning.start()
+        abandoning.join()
+        with pytest.raises(ConnectError, match="Could not read offsets"):
+            consumer.committed_or_reset([A])
 
 
 def test_a_partition_without_a_leader_does_not_hold_the_others(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
