@@ -62,7 +62,8 @@ class Topics:
         self, topic: str, values: Iterable[str | bytes | None], partition: int = 0, key: str | None = None
     ) -> None:
         """Send records and wait until the broker has them."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5})
+        # In one batch of the log, so that a sink reads all or none; the flush ends the wait.
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 1000})
         for value in values:
             while True:
                 try:

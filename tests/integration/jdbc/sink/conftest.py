@@ -104,7 +104,8 @@ class Sink:
 
     def send(self, *records: tuple[bytes | None, bytes | None], topic: str = "", partition: int = 0) -> None:
         """Send records, and wait until the broker has them."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5})
+        # In one batch of the log, so that a sink reads all or none; the flush ends the wait.
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 1000})
         for key, value in records:
             producer.produce(topic or self.topic, value, key, partition=partition)
         assert producer.flush(30) == 0
