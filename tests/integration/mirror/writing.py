@@ -85,7 +85,7 @@ def _first_difference(found: Sequence[bytes | None], wanted: Sequence[bytes | No
 
 
 def _read_until(cluster: Cluster, topic: str, partition: int, last: Record) -> Sequence[Record]:
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + 2 * SECONDS  # a process may have to start, on a machine that others use
     while True:
         found = cluster.read_all(topic)[partition]
         if any(one.value == last.value for one in found):

@@ -68,16 +68,20 @@ def test_a_table_that_is_altered_before_a_snapshot_reads_it(capture: Capture, ow
     database.execute("CREATE TABLE first (id INT PRIMARY KEY)", "INSERT INTO first VALUES (1)")
     slow = f"{database.name}.first"
     held = {"snapshot.select.statement.overrides": slow}
-    statement = {f"snapshot.select.statement.overrides.{slow}": f"SELECT * FROM {slow} WHERE SLEEP(3) = 0"}
+    select = f"SELECT * FROM {slow} WHERE GET_LOCK('altered', 100)"
+    statement = {f"snapshot.select.statement.overrides.{slow}": select}
 
     def logged(text: str) -> int:
         return sum(capture.prefix in line and text in line for line in capture.process.log().splitlines())
 
-    with capture.running(capture.config(database, **QUICK) | held | statement):
-        capture.process.wait_until(lambda: logged("The snapshot has 2 tables") == 1, "begin", 60)
-        database.execute("ALTER TABLE goods ADD COLUMN x INT DEFAULT 7, ALGORITHM=COPY")
-        assert [(key["id"], value["after"]["x"]) for key, value in capture.records(topic, 1)] == [(1, 7)]
-        assert logged("The snapshot begins again") == 1
+    with database.connected() as holder, holder.cursor() as cursor:
+        cursor.execute("SELECT GET_LOCK('altered', 0)")
+        with capture.running(capture.config(database, **QUICK) | held | statement):
+            capture.process.wait_until(lambda: logged("The snapshot has 2 tables") == 1, "begin", 60)
+            database.execute("ALTER TABLE goods ADD COLUMN x INT DEFAULT 7, ALGORITHM=COPY")
+            cursor.execute("SELECT RELEASE_LOCK('altered')")
+            assert [(key["id"], value["after"]["x"]) for key, value in capture.records(topic, 1)] == [(1, 7)]
+            assert logged("The snapshot begins again") == 1
 
 
 def test_a_log_that_was_deleted(capture: Capture, own_server: BinlogServer) -> None:

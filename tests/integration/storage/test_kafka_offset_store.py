@@ -103,7 +103,7 @@ def test_a_worker_outside_its_group_commits_nothing_later_either(stores: Stores)
 
 @pytest.mark.nightly
 def test_a_save_that_brokers_do_not_acknowledge_fails(own_broker: EmbeddedBroker, own_stores: Stores) -> None:
-    store = own_stores.offsets(save_seconds=1)
+    store = own_stores.offsets(save_seconds=10)
     store.save("c", [(PARTITION, {"position": 1})])
     own_broker.pause()
     with pytest.raises(ConnectError, match=r"^Failed to flush offsets to storage: The brokers did not acknowledge 1"):
